@@ -1,0 +1,1 @@
+"""The estimator: pure functions from a case to its memory."""
