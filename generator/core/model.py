@@ -29,6 +29,8 @@ class Attention:
     fused_qkv: bool = False
     qk_norm: QkNorm = "none"
     qk_norm_kind: NormKind = "rms"
+    qk_norm_weight: bool = True
+    """False where the norm has no weight (Llama 4)."""
     value_norm: bool = False
     """A norm without weight on the values (Gemma 4)."""
     rotary: Literal["full", "partial", "none"] = "full"
@@ -39,6 +41,8 @@ class Attention:
     """A learned extra logit per head, which forces the eager implementation in plain Transformers."""
     output_gate: Literal["none", "full", "head"] = "none"
     """A sigmoid gate on the output: as wide as the query projection, or one value per head."""
+    gate_module: str = ""
+    """Name of the gate's own projection. Empty: the query projection is twice as wide (Qwen3-Next)."""
     shares_key_value: bool = False
     """The layer reads the keys and values of an earlier layer and has no projections for them."""
     value_is_key: bool = False
@@ -87,6 +91,8 @@ class GatedDeltaNet:
     key_head_dim: int
     value_head_dim: int
     conv_kernel: int
+    fused_projections: bool = True
+    """Two input projections (Qwen3-Next) instead of four (Qwen3.5)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +132,8 @@ class MixtureOfExperts:
     router_bias: bool = False
     router_fp32: bool = False
     """The router's input is cast to FP32."""
+    router_linear: bool = False
+    """The router is an `nn.Linear`, so that LoRA on all linear layers and bitsandbytes reach it."""
     latent_size: int | None = None
     """Width in which the experts work, where it differs from `hidden_size`."""
 
@@ -187,9 +195,13 @@ class BlockGroup:
     block: Block
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Model:
-    """A checkpoint family member, as a fine-tune loads it."""
+    """A checkpoint family member, as a fine-tune loads it.
+
+    Models compare and hash by identity: every cached quantity is looked up by model, and hashing a
+    hundred nested blocks would cost more than the quantity.
+    """
 
     name: str
     hidden_size: int
@@ -197,12 +209,17 @@ class Model:
     tie_word_embeddings: bool
     block_groups: tuple[BlockGroup, ...]
     norm_kind: NormKind = "rms"
+    norm_bias: bool = False
     final_norm: bool = True
     final_logit_softcap: bool = False
     head_bias: bool = False
     extra_tensors: tuple[Tensor, ...] = ()
     """Everything outside the decoder blocks: position and per-layer embeddings, towers, projectors."""
     context_length: int | None = None
+    model_type: str = ""
+    """The architecture by its Hugging Face name; empty where the shape comes from a bare count."""
+    module_names: tuple[tuple[str, str], ...] = ()
+    """Where this architecture's module names differ from the usual ones: (usual, own)."""
     notes: tuple[str, ...] = field(default=())
     """What an importer could not represent exactly, in words."""
 
