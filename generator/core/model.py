@@ -1,14 +1,14 @@
 """What a model is: a stack of blocks, each a token mixer and a feed-forward part.
 
-The records describe shapes only; `params` counts them, `activations` says what they keep for backward.
-Names are those of Hugging Face configs (`hidden_size`, `num_key_value_heads`, ...).
+The records describe shapes only; `params` counts them, `activations` says what they keep for
+backward. Names are those of Hugging Face configs (`hidden_size`, `num_key_value_heads`, ...).
 """
 
 from dataclasses import dataclass, field
 from typing import Literal
 
 NormKind = Literal["rms", "rms-fp32", "layer", "layer-fp32"]
-"""`rms`: Llama-style, weight applied in 16 bit. `rms-fp32`: weight applied in FP32 (Gemma, Qwen3.5).
+"""`rms`: Llama-style, weight applied in 16 bit. `rms-fp32`: weight applied in FP32 (Gemma, OLMo 2).
 `layer`: the native LayerNorm kernel. `layer-fp32`: LayerNorm written out in FP32 (Cohere)."""
 
 QkNorm = Literal["none", "head", "full"]
@@ -38,11 +38,11 @@ class Attention:
     logit_softcap: bool = False
     """Scores go through tanh, which forces the eager implementation."""
     sinks: bool = False
-    """A learned extra logit per head, which forces the eager implementation in plain Transformers."""
+    """A learned extra logit per head, which forces the eager implementation in Transformers."""
     output_gate: Literal["none", "full", "head"] = "none"
     """A sigmoid gate on the output: as wide as the query projection, or one value per head."""
     gate_module: str = ""
-    """Name of the gate's own projection. Empty: the query projection is twice as wide (Qwen3-Next)."""
+    """Name of the gate's own projection; empty where the query projection holds it (Qwen3-Next)."""
     shares_key_value: bool = False
     """The layer reads the keys and values of an earlier layer and has no projections for them."""
     value_is_key: bool = False
@@ -151,11 +151,11 @@ class Tensor:
     module: str
     shape: tuple[int, ...]
     kind: Literal["embedding", "head", "linear", "expert", "bias", "norm", "conv", "other"]
-    """`linear`: the matrix of an `nn.Linear` as (out, in), which LoRA targets and bitsandbytes quantises.
+    """`linear`: the matrix of an `nn.Linear` as (out, in), which LoRA and bitsandbytes reach.
     `expert`: a fused 3-D tensor of all routed experts, which neither reaches by default."""
     count: int = 1
     part: Literal["block", "root", "tower"] = "block"
-    """`root`: outside the blocks (embedding, head, final norm). `tower`: a vision or audio encoder."""
+    """`root`: embedding, head, final norm. `tower`: vision and audio encoders and projectors."""
 
     @property
     def size(self) -> int:
@@ -173,7 +173,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """One decoder layer. `mixers` holds two where attention and a state-space mixer run side by side."""
+    """One decoder layer; `mixers` holds two where attention and state space run side by side."""
 
     mixers: tuple[Mixer, ...]
     feed_forward: FeedForward | None
@@ -184,7 +184,7 @@ class Block:
     parallel: bool = False
     """Attention and feed-forward part read the same input (GPT-NeoX, Cohere, phi-2)."""
     extra_tensors: tuple[Tensor, ...] = ()
-    """Weights of one block that none of the records above describe, counted but without activations."""
+    """Weights that none of the records above describe: counted, but without activations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +214,7 @@ class Model:
     final_logit_softcap: bool = False
     head_bias: bool = False
     extra_tensors: tuple[Tensor, ...] = ()
-    """Everything outside the decoder blocks: position and per-layer embeddings, towers, projectors."""
+    """Everything else outside the blocks: position and per-layer embeddings, towers, projectors."""
     context_length: int | None = None
     model_type: str = ""
     """The architecture by its Hugging Face name; empty where the shape comes from a bare count."""

@@ -1,11 +1,11 @@
 """Parameter ledger: every weight tensor of a model, from its shapes.
 
-Symbols: H hidden, V vocabulary, A query heads, K key/value heads, D head size, F feed-forward width,
-E experts, R rank of a LoRA adapter.
+Symbols: H hidden, V vocabulary, A query heads, K key/value heads, D head size, F feed-forward
+width, E experts, R rank of a LoRA adapter.
 
-Which tensors bitsandbytes quantises (QLoRA) is told by `kind`: it replaces every `nn.Linear`, in the
-blocks and in the towers, except the output head. `kind == "linear"` is exactly that set. Fused expert
-tensors (`expert`), embeddings, norms, convolutions and biases stay in 16 bit.
+Which tensors bitsandbytes quantises (QLoRA) is told by `kind`: it replaces every `nn.Linear`, in
+the blocks and in the towers, except the output head. `kind == "linear"` is exactly that set. Fused
+expert tensors (`expert`), embeddings, norms, convolutions and biases stay in 16 bit.
 """
 
 from collections.abc import Iterable
@@ -19,8 +19,8 @@ from generator.core.model import (
     GatedDeltaNet,
     LatentAttention,
     Mamba2,
-    MixtureOfExperts,
     Mixer,
+    MixtureOfExperts,
     Mlp,
     Model,
     ShortConv,
@@ -171,7 +171,7 @@ def _mlp_tensors(
 def routed_expert_tensors(moe: MixtureOfExperts, hidden_size: int) -> list[Tensor]:
     """Fused tensors of all routed experts of one block.
 
-    Shape: [E, 2F or F, H] and [E, H, F]; H is `latent_size` where the experts work in another width.
+    Shape: [E, 2F or F, H] and [E, H, F]; H is `latent_size` where experts work in another width.
     Source: transformers 5, `MixtralExperts` and its kin.
     """
     width = moe.moe_intermediate_size
@@ -222,7 +222,7 @@ def feed_forward_tensors(feed_forward: FeedForward, hidden_size: int) -> list[Te
 
 
 def block_tensors(model: Model, block: Block) -> list[Tensor]:
-    """Weight tensors of one decoder block, norms included, under the architecture's own module names.
+    """Weight tensors of one decoder block, norms included, under the architecture's own names.
 
     Shape: matrices as (out, in).
     Source: https://github.com/huggingface/transformers, the modelling file of each architecture.
@@ -290,7 +290,7 @@ def tensors(model: Model) -> tuple[Tensor, ...]:
 
     Shape: matrices as (out, in); experts fused; equal tensors merged under `count`.
     Counts: parameters, tied ones once. Ignores: buffers (rotary tables, router correction biases).
-    Source: the class that `transformers` builds for the architecture; tests/core/test_known_totals.py.
+    Source: the class that `transformers` builds; checked by tests/core/test_known_totals.py.
     """
     merged: dict[tuple[str, tuple[int, ...], str, str], int] = {}
     samples: dict[tuple[str, tuple[int, ...], str, str], Tensor] = {}
@@ -354,6 +354,7 @@ def lora_targets(model: Model, target_modules: str | tuple[str, ...]) -> tuple[T
     """The matrices that a LoRA configuration adapts.
 
     Args:
+        model: The model to adapt.
         target_modules: `all-linear`, or leaf names of linear layers of the decoder blocks
             (`q_proj`, ...). `lm_head` and the embedding may be named too.
 

@@ -1,7 +1,7 @@
 """Hugging Face `config.json` to a `Model`: one small adapter per architecture.
 
-Also understood: the flattened form of the catalog, in which the text model's fields stand at the top
-and layer patterns are run-length encoded (`layer_types_rle = [["sliding_attention", 5], ...]`).
+Also understood: the flattened form of the catalog, in which the text model's fields stand at the
+top and layer patterns are run-length encoded (`layer_types_rle = [["sliding_attention", 5], ...]`).
 """
 
 from collections.abc import Callable, Mapping
@@ -51,8 +51,8 @@ def model_from_config(config: Mapping[str, object], name: str) -> Model:
         name: What to call the model.
 
     Raises:
-        TrainfitError: the architecture is not understood (`unsupported-architecture`), or a field is
-            missing, of the wrong type, absurd or at odds with another.
+        TrainfitError: the architecture is not understood (`unsupported-architecture`), or a field
+            is missing, of the wrong type, absurd or at odds with another.
     """
     if not isinstance(config, Mapping):
         raise TrainfitError(
@@ -72,8 +72,9 @@ def model_from_config(config: Mapping[str, object], name: str) -> Model:
         raise TrainfitError(
             "unsupported-architecture",
             f"{FIELD_PREFIX}.model_type",
-            f"The architecture {kind[:60]!r} is not understood. For a dense decoder write its shape by "
-            'hand with "model_type": "llama" and hidden_size, num_hidden_layers, num_attention_heads, '
-            "num_key_value_heads, intermediate_size and vocab_size, or give a bare num_parameters.",
+            f"The architecture {kind[:60]!r} is not understood. For a dense decoder write its "
+            'shape by hand with "model_type": "llama" and hidden_size, num_hidden_layers, '
+            "num_attention_heads, num_key_value_heads, intermediate_size and vocab_size, "
+            "or give a bare num_parameters.",
         )
     return adapter(reader, name)

@@ -18,7 +18,7 @@ HIDDEN_STEP = 128
 
 
 def _with_width(hidden: int, layers: int, width: int) -> int:
-    # Embedding and head, then per layer four square projections, three feed-forward matrices, two norms.
+    # Embedding, head; per layer four square projections, three feed-forward matrices, two norms.
     return (
         2 * VOCAB_SIZE * hidden
         + hidden
@@ -31,9 +31,10 @@ def model_from_parameter_count(num_parameters: int) -> Model:
 
     The width is the multiple of 128 at which a Llama of the usual proportions (L = H / 128,
     F = 8 H / 3) comes closest to the count; F then takes up the difference, and what is left, less
-    than one row of F in every layer, is kept as one further vector. 13e9 gives H 5120, L 40, F 13798
-    (Llama 2 13B: 13824). Attention is multi-head, the vocabulary is 32,000: where the real model has
-    fewer key/value heads it needs less memory, where its vocabulary is larger it needs more.
+    than one row of F in every layer, is kept as one further vector. 13e9 gives H 5120, L 40,
+    F 13798 (Llama 2 13B: 13824). Attention is multi-head, the vocabulary is 32,000: where the real
+    model has fewer key/value heads it needs less memory, where its vocabulary is larger it needs
+    more.
 
     Shape: n = 2 V H + H + L (4 H^2 + 3 H F + 2 H) + rest.
 
@@ -76,6 +77,10 @@ def model_from_parameter_count(num_parameters: int) -> Model:
         feed_forward=Mlp(intermediate_size=width),
     )
     remainder = (Tensor(module="rest", shape=(rest,), kind="other", part="root"),) if rest else ()
+    note = (
+        f"The count says nothing about the shape: taken as a Llama-2-like decoder of "
+        f"{layers} layers, hidden size {hidden}, vocabulary {VOCAB_SIZE:,}."
+    )
     return Model(
         name=f"{num_parameters:,} parameters",
         hidden_size=hidden,
@@ -83,8 +88,5 @@ def model_from_parameter_count(num_parameters: int) -> Model:
         tie_word_embeddings=False,
         block_groups=(BlockGroup(count=layers, block=block),),
         extra_tensors=remainder,
-        notes=(
-            f"A bare parameter count says nothing about the shape: taken as a Llama-2-like decoder of "
-            f"{layers} layers, hidden size {hidden}, and a vocabulary of {VOCAB_SIZE:,}.",
-        ),
+        notes=(note,),
     )

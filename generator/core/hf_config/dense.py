@@ -54,7 +54,7 @@ def mistral(reader: Reader, name: str) -> Model:
 
 
 def _optional_window(reader: Reader, count: int) -> tuple[list[str], int | None]:
-    # Qwen's switch: the window counts only with use_sliding_window, from layer max_window_layers on.
+    # Qwen's switch: the window counts only with use_sliding_window, from max_window_layers on.
     if not reader.boolean("use_sliding_window"):
         return ["full_attention"] * count, None
     window = reader.optional_integer("sliding_window")

@@ -1,7 +1,8 @@
 """Decoders with routed experts.
 
-Sources: the configuration and modelling file of each `model_type` in `transformers` 5.24. There the
-routed experts of a layer are two fused tensors, and the router is a bare parameter unless said otherwise.
+Sources: the configuration and modelling file of each `model_type` in `transformers` 5.24. There
+the routed experts of a layer are two fused tensors, and the router is a bare parameter unless said
+otherwise.
 """
 
 from generator.core.hf_config.parts import (

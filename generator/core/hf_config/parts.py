@@ -188,9 +188,8 @@ def window_pattern(
 ) -> list[str]:
     """One layer type per layer.
 
-    Args:
-        period: Where the file lists no types, every `period`-th layer is full and the rest slide.
-        names: Layer types that the architecture knows beside full and sliding attention.
+    Where the file lists none, every `period`-th layer is full and the rest slide. `names` are the
+    types that the architecture knows beside full and sliding attention.
 
     Raises:
         TrainfitError: a type that the architecture does not know (`unsupported-architecture`).

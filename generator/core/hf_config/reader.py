@@ -1,7 +1,8 @@
 """Checked access to a Hugging Face config: every value that a formula uses comes through here.
 
-The config is input from a stranger: a field may be missing, of the wrong type, absurdly large or nested
-without end. Each getter answers with a usable value or with a `TrainfitError` that names the field.
+The config is input from a stranger: a field may be missing, of the wrong type, absurdly large or
+nested without end. Each getter answers with a usable value or with a `TrainfitError` that names
+the field.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -78,7 +79,7 @@ class Reader:
                 self.fail(
                     "missing-field",
                     names[0],
-                    f"The config has no {' or '.join(names)}; add it, or paste the whole config.json.",
+                    f"The config has no {' or '.join(names)}; add it, or paste all of config.json.",
                 )
             return default
         return self._checked(name, value, minimum)
@@ -238,7 +239,7 @@ def _short(value: object) -> str:
 
 
 def grouped(kinds: Iterable[object], make: Callable[[int], Block]) -> tuple[BlockGroup, ...]:
-    """Blocks in run-length form; `make` is called once per distinct kind with the layer's number."""
+    """Blocks in run-length form; `make` is called once per distinct kind, with a layer's number."""
     blocks: dict[object, Block] = {}
     runs: list[tuple[Block, int]] = []
     for number, kind in enumerate(kinds):
