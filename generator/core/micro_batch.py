@@ -1,0 +1,174 @@
+"""What belongs to the micro-batch: activations, logits and loss, per instant of a step.
+
+None of it is sharded by data parallelism: every GPU holds it for its own micro-batch.
+T tokens, h hidden size, V vocabulary.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from generator.core import loss, params
+from generator.core.activations import TapeMode, block_tape, tail_bytes_per_token
+from generator.core.model import Attention, Block, MixtureOfExperts, Mlp, Model
+from generator.core.run import Lora, MethodName, Precision, Workload
+from generator.core.stack import Stack
+
+# `embedding_dense_backward` sorts the tokens above this many and keeps workspaces of about 4.4 h bytes
+# per token, in tenths of a byte. Source: S-TRACKER, read from aten/native/cuda/Embedding.cu.
+EMBEDDING_SORT_MIN_TOKENS = 3072
+EMBEDDING_SORT_TENTHS_PER_ELEMENT = 44
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MicroBatch:
+    """Bytes of one micro-batch at each instant of a step.
+
+    `forward_end`: all blocks' saved tensors, the final norm, logits and the loss being computed.
+    `loss_backward`: the same while the loss is differentiated. `head`: the gradient of the logits while the
+    head's own gradient is made. `backward_start`: the last block's backward. `backward_end`: the first
+    block's. `embedding`: the embedding's backward.
+    """
+
+    forward_end: int
+    loss_backward: int
+    head: int
+    backward_start: int
+    backward_end: int
+    embedding: int
+    block_input_bytes: int
+    """What one checkpointed block keeps: its input."""
+
+
+def tape_mode(
+    *, model: Model, method: MethodName, lora: Lora, precision: Precision, workload: Workload, stack: Stack
+) -> TapeMode:
+    """Dtypes and trained parts that decide what backward keeps, for one set-up.
+
+    Shape: one record for all blocks of the model.
+    Source: S-AUTOCAST for the casts, S-PEFT for FP32 adapters, S-KBIT for the FP32 residual stream.
+    """
+    trains_base = method == "full"
+    element_bytes = 4 if precision == "fp32" else 2
+    targets: frozenset[str] = frozenset()
+    residual_bytes = element_bytes
+    if trains_base:
+        if precision == "amp":
+            residual_bytes = 4
+    else:
+        usual = {own: name for name, own in model.module_names}
+        targets = frozenset(
+            usual.get(target.module, target.module)
+            for target in params.lora_targets(model, lora.target_modules)
+        )
+        if method == "qlora" and stack.kbit_upcast:
+            residual_bytes = 4
+    return TapeMode(
+        trains_base=trains_base,
+        targets=targets,
+        lora_rank=0 if trains_base else lora.rank,
+        lora_dropout=lora.dropout and not trains_base,
+        adapter_bytes=4 if lora.adapter_dtype == "fp32" else 2,
+        autocast=stack.autocast,
+        element_bytes=element_bytes,
+        residual_bytes=residual_bytes,
+        wide_outputs=method == "qlora" and stack.kbit_upcast,
+        attention=workload.attention,
+    )
+
+
+def _selective_bytes_per_token(block: Block, model: Model, mode: TapeMode) -> int:
+    """Bytes per token that op-level selective checkpointing keeps of one block.
+
+    Counts: the block's input, the attention kernel's output, and every second matrix product in the
+        order of the forward pass: query, value, gate and down projection.
+    Source: S-TORCHTITAN (activation checkpointing `selective`, policy `op`).
+    """
+    element = mode.element_bytes
+    kept = model.hidden_size * mode.residual_bytes
+    for mixer in block.mixers:
+        if isinstance(mixer, Attention):
+            query = mixer.num_attention_heads * mixer.head_dim
+            kept += element * (2 * query + mixer.num_key_value_heads * mixer.head_dim)
+            kept += 4 * mixer.num_attention_heads
+        else:
+            kept += element * 2 * model.hidden_size
+    feed_forward = block.feed_forward
+    if isinstance(feed_forward, Mlp):
+        kept += element * (feed_forward.intermediate_size + model.hidden_size)
+    elif isinstance(feed_forward, MixtureOfExperts):
+        routed = feed_forward.moe_intermediate_size + model.hidden_size
+        kept += element * (
+            feed_forward.num_experts_per_token * routed + feed_forward.shared_intermediate_size
+        )
+    return kept
+
+
+@lru_cache(maxsize=8192)
+def micro_batch(
+    *,
+    model: Model,
+    method: MethodName,
+    lora: Lora,
+    precision: Precision,
+    workload: Workload,
+    stack: Stack,
+) -> MicroBatch:
+    """Activations, logits and loss of one micro-batch at each instant.
+
+    Shape: bytes on one GPU.
+    Counts: per block its saved tensors, or with full checkpointing its input, and during backward one
+        block's recomputed tensors and temporaries; the final norm; logits and cross-entropy.
+    Ignores: weight gradients (`memory`), kernel workspaces except the embedding's sort.
+    Source: S-TRACKER.
+    """
+    mode = tape_mode(
+        model=model, method=method, lora=lora, precision=precision, workload=workload, stack=stack
+    )
+    tokens = workload.num_tokens
+    sequence = workload.sequence_length
+    block_input = tokens * model.hidden_size * mode.residual_bytes
+    stored = worst_block = first_stored = 0
+    seen: dict[int, tuple[int, int]] = {}
+    for group in model.block_groups:
+        key = id(group.block)
+        if key not in seen:
+            tape = block_tape(group.block, model.hidden_size, model.norm_kind, mode)
+            saved = tape.saved_bytes(num_tokens=tokens, sequence_length=sequence)
+            recompute = tape.recompute_bytes(num_tokens=tokens, sequence_length=sequence)
+            if workload.activation_checkpointing == "none":
+                seen[key] = (saved, recompute - saved)
+            elif workload.activation_checkpointing == "full":
+                seen[key] = (block_input, recompute)
+            else:
+                kept = min(saved, tokens * _selective_bytes_per_token(group.block, model, mode))
+                seen[key] = (kept, recompute - kept)
+        kept, transient = seen[key]
+        stored += group.count * kept
+        first_stored = first_stored or kept
+        worst_block = max(worst_block, transient)
+    tail = tokens * tail_bytes_per_token(model, mode)
+    loss_bytes = loss.loss_bytes(
+        num_tokens=tokens,
+        vocab_size=model.vocab_size,
+        hidden_size=model.hidden_size,
+        loss=workload.loss,
+        standard_loss=stack.standard_loss,
+        chunk_tokens=stack.loss_chunk_tokens,
+        softcap=model.final_logit_softcap,
+        trains_head=method == "full",
+    )
+    logit_gradient = 0
+    if workload.loss == "standard":
+        logit_gradient = mode.element_bytes * tokens * model.vocab_size
+    sort = 0
+    if method == "full" and tokens > EMBEDDING_SORT_MIN_TOKENS:
+        sort = tokens * model.hidden_size * EMBEDDING_SORT_TENTHS_PER_ELEMENT // 10
+    return MicroBatch(
+        forward_end=stored + tail + loss_bytes.forward,
+        loss_backward=stored + tail + loss_bytes.backward,
+        head=stored + tail + logit_gradient + block_input,
+        backward_start=stored + block_input + worst_block,
+        backward_end=first_stored + block_input + worst_block,
+        embedding=block_input + sort,
+        block_input_bytes=block_input,
+    )

@@ -1,0 +1,152 @@
+"""What stays resident through a step: weights, master, gradients, optimizer states, before sharding."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from generator.core import params, states
+from generator.core.dtypes import NF4, NF4_DOUBLE_QUANT
+from generator.core.model import Model, Tensor
+from generator.core.optimizer import Optimizer
+from generator.core.run import Lora, MethodName, Precision
+from generator.core.stack import Stack
+
+# Bytes per parameter. 16-bit training keeps weights and gradients in 16 bit; the master is FP32.
+# Source: S-MIXED (arXiv:1710.03740), S-ZERO section 3.1.
+HALF_BYTES = 2
+FP32_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resident:
+    """Unsharded bytes of everything that outlives a micro-batch, and the counts behind them.
+
+    `frozen_weights` and `trained_weights` add up to the weights. `largest_gradient` is that of the largest
+    trained tensor, `head_gradient` and `embedding_gradient` those of the two tables where trained.
+    """
+
+    frozen_weights: int
+    trained_weights: int
+    master_weights: int
+    gradients: int
+    optimizer_states: int
+    foreach_temporaries: int
+    num_parameters: int
+    num_trainable_parameters: int
+    head_gradient: int
+    embedding_gradient: int
+    block_gradients: int
+    """Gradients of one average block."""
+
+    @property
+    def weights(self) -> int:
+        """All weights, frozen and trained."""
+        return self.frozen_weights + self.trained_weights
+
+
+def weight_bytes_per_parameter(precision: Precision) -> int:
+    """Bytes of one trained weight: 4 where the weights themselves are FP32, else 2.
+
+    Shape: per parameter.
+    Source: S-MIXED.
+    """
+    return FP32_BYTES if precision in ("amp", "fp32") else HALF_BYTES
+
+
+def _adapter_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
+    """A and B of every adapted matrix, then full copies of embedding and head where they are trained."""
+    parts: list[Tensor] = []
+    for target in params.lora_targets(model, lora.target_modules):
+        out_size, in_size = target.shape
+        for side in (in_size, out_size):
+            parts.append(
+                Tensor(
+                    module=target.module, shape=(lora.rank, side), kind="linear", count=target.count
+                )
+            )
+    for tensor in params.tensors(model):
+        trains = (tensor.kind == "embedding" and lora.train_embeddings) or (
+            tensor.kind == "head" and lora.train_head
+        )
+        if trains:
+            parts.append(tensor)
+    return tuple(parts)
+
+
+def _quantised_base_bytes(model: Model, stack: Stack) -> int:
+    """Bytes of a 4-bit base: linears in NF4, the rest in 16 bit, or FP32 after k-bit preparation.
+
+    Shape: each matrix is rounded up to whole blocks by itself.
+    Ignores: the quantisation code book (64 bytes per module).
+    Source: S-QLORA section 3; bitsandbytes `Linear4bit`, which replaces every `nn.Linear` but the head.
+    """
+    nf4 = NF4_DOUBLE_QUANT if stack.double_quantisation else NF4
+    total = 0
+    for tensor in params.tensors(model):
+        quantised = tensor.kind == "linear" or (tensor.kind == "expert" and stack.quantises_experts)
+        if quantised:
+            total += nf4.bytes_for(tensor.size) * tensor.count
+        else:
+            total += (FP32_BYTES if stack.kbit_upcast else HALF_BYTES) * tensor.num_parameters
+    return total
+
+
+@lru_cache(maxsize=4096)
+def resident(
+    *,
+    model: Model,
+    method: MethodName,
+    lora: Lora,
+    precision: Precision,
+    optimizer: Optimizer,
+    stack: Stack,
+) -> Resident:
+    """Weights, master weights, gradients and optimizer states of one replica, before any sharding.
+
+    Shape: whole model; bytes.
+    Counts: a master only where 16-bit weights are trained under a mixed recipe; LoRA's adapters carry
+        their own states and the base carries none.
+    Ignores: buffers of the model (rotary tables), a few megabytes at most.
+    Source: S-ZERO section 3.1 (16 bytes per parameter), S-LORA section 4.2, S-QLORA section 3.
+    """
+    num_parameters = params.num_parameters(model)
+    if method == "full":
+        trained = params.tensors(model)
+        frozen_weights = 0
+        weight_bytes = weight_bytes_per_parameter(precision)
+        needs_master = precision in ("bf16-mixed", "fp16-mixed")
+    else:
+        trained = _adapter_tensors(model, lora)
+        if method == "qlora":
+            frozen_weights = _quantised_base_bytes(model, stack)
+        else:
+            base_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
+            frozen_weights = base_bytes * num_parameters
+        weight_bytes = FP32_BYTES if lora.adapter_dtype == "fp32" else HALF_BYTES
+        needs_master = weight_bytes == HALF_BYTES and precision in ("bf16-mixed", "fp16-mixed")
+    num_trainable = sum(tensor.num_parameters for tensor in trained)
+    gradient_bytes = FP32_BYTES if stack.gradient_dtype == "fp32" else weight_bytes
+    pure = weight_bytes == HALF_BYTES and not needs_master
+    optimizer_bytes = states.optimizer_state_bytes(
+        optimizer=optimizer, tensors=trained, pure_16bit=pure
+    )
+    head = embedding = 0
+    for tensor in trained:
+        if tensor.kind == "head":
+            head += gradient_bytes * tensor.num_parameters
+        elif tensor.kind == "embedding":
+            embedding += gradient_bytes * tensor.num_parameters
+    in_blocks = sum(tensor.num_parameters for tensor in trained if tensor.part == "block")
+    foreach_bytes = HALF_BYTES if pure and optimizer.follows_parameter_dtype else FP32_BYTES
+    return Resident(
+        frozen_weights=frozen_weights,
+        trained_weights=weight_bytes * num_trainable,
+        master_weights=FP32_BYTES * num_trainable if needs_master else 0,
+        gradients=0 if optimizer.in_backward else gradient_bytes * num_trainable,
+        optimizer_states=optimizer_bytes,
+        foreach_temporaries=foreach_bytes * num_trainable if optimizer.foreach_temporaries else 0,
+        num_parameters=num_parameters,
+        num_trainable_parameters=num_trainable,
+        head_gradient=head,
+        embedding_gradient=embedding,
+        block_gradients=gradient_bytes * in_blocks // max(1, model.num_hidden_layers),
+    )

@@ -1,0 +1,54 @@
+"""What differs from one training tool to another: a named set of accounting facts."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+StandardLoss = Literal["upcast", "upcast-shifted", "kernel"]
+"""`upcast`: logits to FP32, log-softmax in FP32 (Transformers since 4.49). `upcast-shifted`: the shifted
+FP32 logits are copied first (Transformers up to 4.48). `kernel`: a Triton cross-entropy that works in
+place on the 16-bit logits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """A training tool as the memory model sees it.
+
+    The `generic` stack keeps one lump (`overhead_bytes`) for context, workspaces, communication and
+    gather buffers; a named stack itemises them and leaves `overhead_bytes` None.
+    """
+
+    id: str
+    name: str
+    overhead_bytes: int | None = None
+    context_bytes: int = 0
+    """CUDA context and loaded kernels: outside PyTorch's allocator, seen by nvidia-smi."""
+    workspace_bytes: int = 0
+    """cuBLAS workspaces: inside PyTorch's allocator."""
+    communicator_bytes: int = 0
+    """NCCL channels and buffers of one process in a group: outside the allocator."""
+    standard_loss: StandardLoss = "upcast"
+    loss_chunk_tokens: int = 1024
+    """Rows of logits alive at once under `chunked` loss."""
+    autocast: bool = True
+    """Adapters and FP32 weights run under 16-bit autocast."""
+    kbit_upcast: bool = False
+    """`prepare_model_for_kbit_training` casts norms, embeddings and head of a quantised base to FP32."""
+    double_quantisation: bool = True
+    quantises_experts: bool = False
+    """4-bit bases reach routed experts that are fused 3-D tensors."""
+    gradient_dtype: Literal["weights", "fp32"] = "weights"
+    """`fp32`: gradients accumulate in FP32 beside 16-bit weights (Megatron)."""
+    gradient_as_bucket_view: bool = False
+    gathers_frozen_weights_in_fp32: bool = False
+    reduce_dtype: Literal["weights", "fp32"] = "weights"
+    """Dtype of the reduce-scatter input under FSDP."""
+    bucket_elements: int = 0
+    """Elements of one ZeRO communication bucket (DeepSpeed's `reduce_bucket_size`)."""
+
+    @property
+    def is_generic(self) -> bool:
+        """The lump stands for everything that a named stack itemises."""
+        return self.overhead_bytes is not None
+
+
+GENERIC = Stack(id="generic", name="Generic", overhead_bytes=1_500_000_000)
