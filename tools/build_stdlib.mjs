@@ -20,6 +20,7 @@ import importlib, io, marshal, sys, zipfile
 for name in (
     "collections", "dataclasses", "enum", "functools", "json", "math", "types", "typing",
     "encodings.ascii", "encodings.latin_1", "linecache", "traceback",
+    "encodings.cp437",  # zipfile decodes member names with it
 ):
     importlib.import_module(name)
 
@@ -52,6 +53,11 @@ if (!packageFolder || !output) {
   console.error("usage: node tools/build_stdlib.mjs <folder of the pyodide package> <output file>");
   process.exit(2);
 }
+// Without this, Node would print the line of an error's origin: a megabyte, in Pyodide's case.
+process.on("uncaughtException", (error) => {
+  console.error(error.message);
+  process.exit(1);
+});
 const folder = resolve(packageFolder);
 const { loadPyodide } = await import(pathToFileURL(resolve(folder, "pyodide.mjs")).href);
 // A fixed hash seed makes the order inside frozen sets, and with it the bytes, the same every time.

@@ -2,7 +2,8 @@
 
 One archive holds code and data, so that the two can never be of different ages. It is named by its
 content, stored uncompressed (a web server's compression does better on it than deflate would) and
-the same bytes come out of the same input everywhere. `python -I -S` imports it as well as Pyodide.
+the same bytes come out of the same input everywhere. It holds each module twice: as byte code of
+Pyodide's Python, and as source, which any other Python takes instead (`python -I -S` imports it).
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from generator.emit.pyodide_runtime import PyodideRuntime
+from generator.emit.pyodide_runtime import PyodideRuntime, compile_sources
 
 GENERATOR_DIR = Path(__file__).resolve().parents[1]
 
@@ -36,20 +37,27 @@ class BrowserArchive:
     content: bytes
 
 
-def build_archive(*, bundle: str, generator_dir: Path = GENERATOR_DIR) -> BrowserArchive:
-    """The archive of `generator/__init__.py`, everything in `generator/core`, and the catalog.
+def read_sources(generator_dir: Path = GENERATOR_DIR) -> dict[str, bytes]:
+    """The modules that the browser needs, by their path in the archive."""
+    paths = [generator_dir / "__init__.py", *(generator_dir / "core").rglob("*.py")]
+    return {
+        f"generator/{path.relative_to(generator_dir).as_posix()}": path.read_bytes()
+        for path in paths
+    }
+
+
+def build_archive(
+    *, bundle: str, sources: Mapping[str, bytes], bytecode: Mapping[str, bytes]
+) -> BrowserArchive:
+    """The archive of the estimator's modules and the catalog.
 
     Args:
         bundle: The catalog as JSON text, as `generator.core.codec.catalog_to_dict` describes it.
-        generator_dir: The folder of the package; another one only in tests.
+        sources: What `read_sources` returns.
+        bytecode: The same modules compiled by Pyodide's Python, by `compile_sources`; where it is
+            empty, the browser compiles at every start.
     """
-    sources = [generator_dir / "__init__.py", *(generator_dir / "core").rglob("*.py")]
-    members = {
-        f"generator/{path.relative_to(generator_dir).as_posix()}": path.read_bytes()
-        for path in sources
-    }
-    members[BUNDLE_NAME] = bundle.encode()
-    content = stored_zip(members)
+    content = stored_zip({**sources, **bytecode, BUNDLE_NAME: bundle.encode()})
     return BrowserArchive(name=f"core-{content_hash(content)}.zip", content=content)
 
 
@@ -101,7 +109,10 @@ def write_archive(*, bundle: str, runtime: PyodideRuntime, folder: Path) -> Brow
         runtime: What `pyodide_runtime.write_runtime` wrote.
         folder: `docs/assets/core`.
     """
-    archive = build_archive(bundle=bundle)
+    sources = read_sources()
+    archive = build_archive(
+        bundle=bundle, sources=sources, bytecode=compile_sources(stored_zip(sources))
+    )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / archive.name).write_bytes(archive.content)
     # The manifest last: at no time does it name a file that is not there.

@@ -10,7 +10,8 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ REPOSITORY_DIR = Path(__file__).resolve().parents[2]
 PACKAGE_DIR = REPOSITORY_DIR / "node_modules" / "pyodide"
 CACHE_DIR = REPOSITORY_DIR / ".cache" / "pyodide"
 STDLIB_SCRIPT = REPOSITORY_DIR / "tools" / "build_stdlib.mjs"
+COMPILE_SCRIPT = REPOSITORY_DIR / "tools" / "compile_sources.mjs"
 
 ENTRY = "pyodide.mjs"
 COPIED_FILES = (ENTRY, "pyodide.asm.mjs", "pyodide.asm.wasm")
@@ -95,26 +97,61 @@ def package_version(package_dir: Path = PACKAGE_DIR) -> str:
 
 def trimmed_stdlib(*, package_dir: Path = PACKAGE_DIR, cache_dir: Path = CACHE_DIR) -> bytes:
     """The standard library that the site serves, compiled once per Pyodide release and script."""
-    fingerprint = hashlib.sha256()
-    for path in (package_dir / FULL_STDLIB, package_dir / "pyodide.asm.wasm", STDLIB_SCRIPT):
-        fingerprint.update(hashlib.sha256(path.read_bytes()).digest())
-    cached = cache_dir / f"stdlib-{fingerprint.hexdigest()}.zip"
+    key = _fingerprint(
+        [(package_dir / FULL_STDLIB).read_bytes(), *_compiler_inputs(package_dir, STDLIB_SCRIPT)]
+    )
+    cached = cache_dir / f"stdlib-{key}.zip"
     if not cached.is_file():
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache_dir) as scratch:
-            output = Path(scratch) / "stdlib.zip"
-            _run_node(str(STDLIB_SCRIPT), str(package_dir), str(output))
-            # Renamed when complete, so that an interrupted build leaves no half a library behind.
-            output.replace(cached)
+        _run_node_into(cached, STDLIB_SCRIPT, package_dir)
     return cached.read_bytes()
 
 
-def _run_node(*arguments: str) -> None:
+def compile_sources(
+    sources: bytes, *, package_dir: Path = PACKAGE_DIR, cache_dir: Path = CACHE_DIR
+) -> dict[str, bytes]:
+    """The byte code of every `.py` in a zip file, under its name with a `c` appended.
+
+    Args:
+        sources: The zip file's content.
+        package_dir: The unpacked npm package, whose Python compiles.
+        cache_dir: Where results are kept between builds.
+    """
+    key = _fingerprint([sources, *_compiler_inputs(package_dir, COMPILE_SCRIPT)])
+    cached = cache_dir / f"core-{key}.zip"
+    if not cached.is_file():
+        library = trimmed_stdlib(package_dir=package_dir, cache_dir=cache_dir)
+        with tempfile.TemporaryDirectory(dir=cache_dir) as scratch:
+            source_file, library_file = Path(scratch) / "sources.zip", Path(scratch) / "library.zip"
+            source_file.write_bytes(sources)
+            library_file.write_bytes(library)
+            _run_node_into(cached, COMPILE_SCRIPT, package_dir, library_file, source_file)
+    with zipfile.ZipFile(cached) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _compiler_inputs(package_dir: Path, script: Path) -> list[bytes]:
+    return [(package_dir / "pyodide.asm.wasm").read_bytes(), script.read_bytes()]
+
+
+def _fingerprint(inputs: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for content in inputs:
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()
+
+
+def _run_node_into(target: Path, script: Path, *arguments: Path) -> None:
+    """Runs a script whose last argument is the file to write; the file appears when complete."""
     if shutil.which("node") is None:
         raise FileNotFoundError("node is not on the PATH: install Node.js 20 or newer")
-    result = subprocess.run(["node", *arguments], capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        raise RuntimeError(f"node {' '.join(arguments)} failed:\n{result.stdout}{result.stderr}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        output = Path(scratch) / "output"
+        command = ["node", *map(str, (script, *arguments, output))]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)} failed:\n{result.stdout}{result.stderr}")
+        output.replace(target)
 
 
 def _copy_if_changed(source: Path, target: Path) -> None:
