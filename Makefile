@@ -1,0 +1,165 @@
+# `make` alone lists the targets. Each prepares what it needs and repeats nothing that is up to date.
+
+PYTHON ?= python3
+PORT ?= 8000
+BASE ?= /
+VENV := .venv
+PY := $(VENV)/bin/python
+# Material's notice about its successor is known; the site stays inside what both build.
+export NO_MKDOCS_2_WARNING := 1
+export CHROME_PATH ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
+
+# What the built site depends on: everything but what `generator build` writes.
+SITE_SOURCES := mkdocs.yml $(shell find catalog generator docs tools -type f \
+	-not -path 'docs/models/*' -not -path 'docs/cards/*' -not -path 'docs/api/v1/*' \
+	-not -path 'docs/assets/pyodide/*' -not -path 'docs/assets/core/*' \
+	-not -name '*.pyc' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+##@ Use
+
+.PHONY: help
+help:  ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: serve
+serve: build  ## Build the site and serve it on localhost (PORT=8000, BASE=/)
+	@exec $(PY) tools/serve.py --port $(PORT) --base $(BASE)
+
+.PHONY: build
+build: site/index.html  ## Generate pages and JSON, build the site into site/
+
+.PHONY: accuracy
+accuracy: venv  ## Score the estimates against published measurements (FILE=...csv)
+	@$(PY) -m generator accuracy $(or $(FILE),catalog/measurements/measurements.csv)
+
+##@ Check
+
+.PHONY: test
+test: venv npm chromium build  ## All tests, the browser's included (ARGS=... goes to pytest)
+	@$(PY) -m pytest $(ARGS)
+
+.PHONY: test-quick
+test-quick: venv  ## The tests that need neither a built site nor a browser
+	@$(PY) -m pytest -m "not browser" --ignore tests/site $(ARGS)
+
+.PHONY: check
+check: venv  ## Check the catalog, its schemas and the golden cases
+	@$(PY) -m generator check
+	@$(PY) -m generator schema --check
+	@$(PY) -m generator golden --check
+
+.PHONY: lint
+lint: venv  ## Formatting and lint rules, workflows included
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/zizmor --offline --quiet .github
+
+.PHONY: format
+format: venv  ## Format the code and mend what can be mended by machine
+	@$(VENV)/bin/ruff check --fix-only --exit-zero .
+	@$(VENV)/bin/ruff format .
+
+.PHONY: types
+types: venv  ## Type check
+	@$(VENV)/bin/mypy
+
+.PHONY: coverage
+coverage: venv  ## Branch coverage of the core
+	@$(PY) -m pytest tests/core tests/property tests/golden --cov --cov-report=term-missing
+
+.PHONY: bench
+bench: venv npm chromium build  ## Time the estimator, the matrix, the build and the browser
+	@$(PY) tools/bench.py
+
+.PHONY: audit
+audit: venv npm  ## Known vulnerabilities in what is installed
+	@$(VENV)/bin/pip-audit --requirement requirements/dev.txt --require-hashes --disable-pip
+	@npm audit --omit=dev
+
+##@ Add and regenerate
+
+.PHONY: new-model
+new-model: venv  ## Draft a catalog file from a Hugging Face config.json (CONFIG=... ID=...)
+	@$(PY) -m generator new model $(if $(ID),--id $(ID)) $(CONFIG)
+
+.PHONY: new-card
+new-card: venv  ## Draft a catalog file of a card (ID=...)
+	@$(PY) -m generator new card --id $(ID)
+
+.PHONY: schema
+schema: venv  ## Write catalog/schema/*.schema.json from the record types
+	@$(PY) -m generator schema
+
+.PHONY: golden
+golden: venv  ## Write tests/golden/cases.json from the present core; explain each change
+	@$(PY) -m generator golden
+
+.PHONY: verify-models
+verify-models: .venv-oracle/.installed  ## Count parameters with the real Transformers classes
+	@.venv-oracle/bin/python -m generator.oracle verify-models
+
+.PHONY: oracle
+oracle: .venv-oracle/.installed  ## Run the PyTorch fake-tensor check of the memory formulas
+	@.venv-oracle/bin/python -m generator.oracle
+
+.PHONY: requirements
+requirements: venv  ## Compile requirements/*.txt from *.in
+	@$(PY) -m pip install --quiet uv
+	@for name in site dev; do \
+		$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+			--no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" \
+			--output-file requirements/$$name.txt requirements/$$name.in || exit 1; done
+	@# Without CUDA libraries and hashes: requirements/oracle.in says why.
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" \
+		requirements/oracle.in | grep -v -E '^(nvidia|cuda|triton)' > requirements/oracle.txt
+
+.PHONY: clean
+clean:  ## Remove what was generated, built and cached (not .venv and node_modules)
+	rm -rf site .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage htmlcov \
+		docs/models docs/cards docs/api/v1 docs/assets/pyodide docs/assets/core mkdocs.generated.yml
+	find generator tests tools -name __pycache__ -prune -exec rm -rf {} +
+
+# What the targets above stand on
+
+.PHONY: venv
+venv: $(VENV)/.installed
+
+$(VENV)/.installed: requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "trainfit needs Python 3.11 or newer; name one with PYTHON=python3.12"; exit 1; }
+	@echo "Installing Python packages into $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+.venv-oracle/.installed: requirements/oracle.txt
+	@echo "Installing PyTorch and Transformers into .venv-oracle"
+	@$(PYTHON) -m venv .venv-oracle
+	@.venv-oracle/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+.PHONY: npm
+npm: node_modules/.package-lock.json
+
+node_modules/.package-lock.json: package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer"; exit 1; }
+	@echo "Installing npm packages"
+	@npm ci --silent
+	@touch $@
+
+.PHONY: chromium
+chromium:
+	@tools/need_chromium.sh
+
+# Built beside the present site and exchanged when complete: a failed build leaves the old one.
+site/index.html: $(SITE_SOURCES) $(VENV)/.installed node_modules/.package-lock.json
+	@$(PY) -m generator build
+	@rm -rf .cache/site && mkdir -p .cache
+	@$(PY) -m mkdocs --quiet build --strict --site-dir .cache/site
+	@rm -rf site && mv .cache/site site
+	@touch $@
