@@ -1,0 +1,45 @@
+"""The names that look most like one that nobody knows: the hint behind "did you mean"."""
+
+from collections.abc import Iterable
+
+LEAST_ALIKE = 0.3
+"""Share of common letter triples below which two names are not worth mentioning together."""
+
+
+def _triples(name: str) -> set[str]:
+    """Letter triples of a name, padded so that its start weighs more than its end."""
+    padded = f"  {name.lower()} "
+    return {padded[start : start + 3] for start in range(len(padded) - 2)}
+
+
+def nearest(name: str, candidates: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
+    """The candidates most like `name`, best first; none where nothing is alike.
+
+    Two names are as alike as the letter triples they share (Dice coefficient).
+
+    Args:
+        name: What was asked for.
+        candidates: What exists.
+        limit: How many to return at most.
+    """
+    wanted = _triples(name)
+    scored = []
+    for candidate in candidates:
+        own = _triples(candidate)
+        score = 2 * len(wanted & own) / (len(wanted) + len(own))
+        if score >= LEAST_ALIKE:
+            scored.append((-score, candidate))
+    return tuple(candidate for _, candidate in sorted(scored)[:limit])
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """A half-sentence with the nearest names, or nothing: `; did you mean "adamw"?`.
+
+    Args:
+        name: What was asked for.
+        candidates: What exists.
+    """
+    found = nearest(name, candidates)
+    if not found:
+        return ""
+    return f"; did you mean {' or '.join(repr(item) for item in found)}?".replace("'", '"')

@@ -1,0 +1,77 @@
+"""What is wrong with a catalog file, told by place, fact and remedy; all of it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self, get_args
+
+ProblemCode = Literal[
+    "bad-toml",
+    "unknown-field",
+    "missing-field",
+    "wrong-type",
+    "out-of-range",
+    "bad-id",
+    "duplicate-id",
+    "uncited-fact",
+    "unknown-source",
+    "unused-source",
+    "incomplete-source",
+    "future-date",
+    "missing-note",
+    "key-order",
+    "derived-value",
+    "broken-model",
+    "stale-source",
+]
+PROBLEM_CODES: tuple[str, ...] = get_args(ProblemCode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Problem:
+    """One finding. A note informs; an error fails the check."""
+
+    path: str
+    key: str
+    message: str
+    code: ProblemCode
+    expected: str = ""
+    got: str = ""
+    severity: Literal["error", "note"] = "error"
+
+    def __str__(self) -> str:
+        parts = []
+        if self.expected:
+            parts.append(f"expected {self.expected}")
+        if self.got:
+            parts.append(f"got {self.got}")
+        detail = f" ({', '.join(parts)})" if parts else ""
+        return f"{self.path}: {self.key}: {self.message}{detail} [{self.code}]"
+
+
+class CatalogError(ValueError):
+    """One problem of a catalog file, as an exception."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class CatalogProblems(ExceptionGroup[CatalogError]):
+    """Every problem of a catalog, sorted by file and key."""
+
+    def __new__(cls, problems: Sequence[Problem]) -> Self:
+        ordered = sorted(problems)
+        count = f"{len(ordered)} problem{'' if len(ordered) == 1 else 's'} in the catalog"
+        group = super().__new__(cls, count, [CatalogError(problem) for problem in ordered])
+        group.problems = tuple(ordered)
+        return group
+
+    problems: tuple[Problem, ...]
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        """`__new__` has built the group; there is nothing left to do."""
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.message}:", *map(str, self.problems)])
