@@ -1,12 +1,32 @@
 """What differs from one training tool to another: a named set of accounting facts."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from generator.core.errors import TrainfitError
 
 StandardLoss = Literal["upcast", "upcast-shifted", "kernel"]
 """`upcast`: logits to FP32, log-softmax in FP32 (Transformers since 4.49). `upcast-shifted`: the shifted
 FP32 logits are copied first (Transformers up to 4.48). `kernel`: a Triton cross-entropy that works in
 place on the 16-bit logits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackVersion:
+    """What an older release of a tool did otherwise: `changes` hold for versions below `before`."""
+
+    before: str
+    changes: tuple[tuple[str, str | int | bool], ...]
+
+
+def _version_key(version: str, field: str) -> tuple[int, ...]:
+    """Release numbers of a dotted version, `4.48.1` as (4, 48, 1)."""
+    parts = version.strip().split(".")
+    if not all(part.isascii() and part.isdigit() for part in parts) or len(version) > 40:
+        raise TrainfitError(
+            "wrong-type", field, f'The version "{version[:40]}" is no release; write it as 4.48.1.'
+        )
+    return tuple(int(part) for part in parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +64,41 @@ class Stack:
     """Dtype of the reduce-scatter input under FSDP."""
     bucket_elements: int = 0
     """Elements of one ZeRO communication bucket (DeepSpeed's `reduce_bucket_size`)."""
+
+    defaults: tuple[tuple[str, str | int | bool], ...] = ()
+    """Request fields that the tool sets by itself, `lora.` ones included."""
+    versions: tuple[StackVersion, ...] = ()
+    note: str = ""
+    """What a reader must know and no field says."""
+
+    def request_defaults(self) -> dict[str, object]:
+        """The tool's own defaults of a request, without those of the adapter."""
+        return {name: value for name, value in self.defaults if not name.startswith("lora.")}
+
+    def lora_defaults(self) -> dict[str, object]:
+        """The tool's own defaults of an adapter."""
+        prefix = "lora."
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self.defaults
+            if name.startswith(prefix)
+        }
+
+    def at_version(self, version: str) -> "Stack":
+        """The stack as an older release behaved.
+
+        Args:
+            version: Release number of the tool's main package, as `4.48.1`.
+
+        Raises:
+            TrainfitError: the version is no dotted release number (code `wrong-type`).
+        """
+        key = _version_key(version, "stack_version")
+        changes: dict[str, Any] = {}
+        for older in self.versions:
+            if key < _version_key(older.before, "stack_version"):
+                changes.update(older.changes)
+        return replace(self, **changes) if changes else self
 
     @property
     def is_generic(self) -> bool:

@@ -1,0 +1,203 @@
+"""Command line: estimate, check, build, schema, golden, permalinks, new, accuracy.
+
+`estimate`, `check`, `schema` and `new` run on a bare interpreter with the repository alone.
+"""
+
+import argparse
+import datetime
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+ROOT = Path(__file__).resolve().parent.parent
+
+ESTIMATE_HELP = """\
+Reads one JSON object, or JSON Lines, and prints one JSON object per line.
+
+  echo '{"model": "llama-3.1-8b", "method": "qlora", "card": "rtx-4090-24gb"}' \\
+    | python -m generator estimate
+
+Everything but "model" has a default. "model" is a catalog id, {"num_parameters": 13000000000}
+or {"config": {...}} with a Hugging Face config.json. A bad line yields {"error": {...}} in its
+place, the other lines are answered, and the exit status is 2.
+"""
+
+
+def _objects(stream: IO[str]) -> Iterator[str]:
+    """The JSON texts of a stream: one object over several lines, or one object per line."""
+    text = stream.read()
+    if not text.strip():
+        return
+    try:
+        json.loads(text)
+    except RecursionError:
+        yield text
+        return
+    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        yield from lines
+        return
+    yield text
+
+
+def _estimate(arguments: argparse.Namespace) -> int:
+    from generator.core.api import run
+    from generator.load import load_catalog
+
+    catalog = load_catalog()
+    status = 0
+    found = False
+    if arguments.file == "-":
+        # Bytes that are no UTF-8 become a coded error like any other rubbish, not a traceback.
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+        texts: Iterable[str] = _objects(sys.stdin)
+    else:
+        path = Path(arguments.file)
+        if not path.is_file():
+            print(f"estimate: there is no file {path}; give a JSON file or -.", file=sys.stderr)
+            return 2
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            texts = list(_objects(stream))
+    for text in texts:
+        found = True
+        answer = run(text, catalog)
+        if answer.startswith('{"error":'):
+            status = 2
+        print(answer, flush=True)
+    if not found:
+        print(run("", catalog))
+        return 2
+    return status
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from generator.lint import check
+
+    problems = check(Path(arguments.root), today=datetime.date.today())
+    for problem in problems:
+        print(problem)
+    failures = [problem for problem in problems if problem.is_failure]
+    if not failures:
+        print(f"catalog: no problems ({len(problems)} notes)")
+    return 1 if failures else 0
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from generator.emit import build_all
+
+    build_all(ROOT / "catalog", Path(arguments.docs), only_models=arguments.models)
+    return 0
+
+
+def _schema(arguments: argparse.Namespace) -> int:
+    from generator import schema
+
+    root = ROOT / "catalog"
+    if not arguments.check:
+        schema.write(root)
+        return 0
+    stale = schema.check(root)
+    for path in stale:
+        print(f"{path}: is not what the records say; run `make schema`")
+    return 1 if stale else 0
+
+
+def _golden(arguments: argparse.Namespace) -> int:
+    from generator import golden
+    from generator.load import load_catalog
+
+    path = ROOT / "tests" / "golden" / "cases.json"
+    text = golden.text(load_catalog())
+    if not arguments.check:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return 0
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        print(f"{path}: the core answers otherwise; explain the change and run `make golden`")
+        return 1
+    return 0
+
+
+def _permalinks(arguments: argparse.Namespace) -> int:
+    from generator.emit import permalinks
+
+    return permalinks.main(write=arguments.write)
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from generator import new
+
+    return new.main(
+        kind=arguments.kind,
+        source=arguments.source,
+        hugging_face=arguments.name,
+        root=ROOT / "catalog",
+        today=datetime.date.today(),
+    )
+
+
+def _accuracy(arguments: argparse.Namespace) -> int:
+    from generator import accuracy
+
+    return accuracy.main(
+        arguments.file, models=arguments.models, as_json=arguments.json, out=sys.stdout
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m generator", description="Will the fine-tune fit? Estimates, tables and checks."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(
+        name: str, run: Callable[[argparse.Namespace], int], text: str, description: str = ""
+    ) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=description or text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(run=run)
+        return command
+
+    estimate = add("estimate", _estimate, "estimate the memory of one or many runs", ESTIMATE_HELP)
+    estimate.add_argument("file", nargs="?", default="-", help="a JSON or JSON Lines file, or -")
+    check = add("check", _check, "check the whole catalog and say what to mend")
+    check.add_argument("--root", default=str(ROOT / "catalog"), help=argparse.SUPPRESS)
+    build = add("build", _build, "generate pages, JSON and the browser's archive into docs/")
+    build.add_argument("--docs", default=str(ROOT / "docs"), help="where docs/ is")
+    build.add_argument("--models", nargs="*", help="only these model ids, for a quick look")
+    schema = add("schema", _schema, "write the JSON Schemas of the catalog's files")
+    schema.add_argument("--check", action="store_true", help="compare instead of writing")
+    golden = add("golden", _golden, "write the golden cases that browser and core must agree on")
+    golden.add_argument("--check", action="store_true", help="compare instead of writing")
+    permalinks = add("permalinks", _permalinks, "compare the published addresses with the ledger")
+    permalinks.add_argument("--write", action="store_true", help="append what is new")
+    new = add("new", _new, "write the catalog file of a new model, card or optimizer")
+    new.add_argument("kind", choices=("model", "card", "optimizer"))
+    new.add_argument("source", help="a config.json for a model, else the new id")
+    new.add_argument("--name", default="", help="the model's Hugging Face name, owner/name")
+    accuracy = add("accuracy", _accuracy, "score measured runs against the estimate")
+    accuracy.add_argument("file", help="a CSV with the columns of catalog/measurements/*.csv")
+    accuracy.add_argument("--models", help="JSON with configs of models outside the catalog")
+    accuracy.add_argument("--json", action="store_true", help="print rows and summary as JSON")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status.
+
+    Args:
+        argv: Words after the program's name; those of the process by default.
+    """
+    arguments = _parser().parse_args(argv)
+    status: int = arguments.run(arguments)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,416 @@
+"""The one door: JSON text in, JSON text out, for the command line, the pages and the browser."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from generator.core import flops, params, solve
+from generator.core.card import Card
+from generator.core.catalog import Catalog
+from generator.core.communication import communication
+from generator.core.errors import TrainfitError
+from generator.core.fit import tight_limit_bytes, verdict, verdict_name
+from generator.core.ladder import RUNGS, climb, default_gpus, gpu_counts
+from generator.core.memory import Instant, Ledger, case_resident, instants
+from generator.core.request import CHOICES, DEFAULTS, RANGES, Request, parse, parse_json
+from generator.core.run import Case
+
+LINES = (
+    "weights",
+    "master_weights",
+    "gradients",
+    "optimizer_states",
+    "activations",
+    "buffers",
+    "overhead",
+)
+OPERATIONS = ("estimate", "grid", "curve", "solve", "page", "describe")
+DEFAULT_CURVE_LENGTHS = tuple(512 << step for step in range(10))
+EIGHT_BIT_OPTIMIZER = "adamw-8bit"
+
+
+def _lines(ledger: Ledger) -> dict[str, int]:
+    return {**{line: getattr(ledger, line) for line in LINES}, "total": ledger.total}
+
+
+def _worst(found: tuple[Instant, ...]) -> Instant:
+    worst = found[0]
+    for instant in found:
+        if instant.ledger.total > worst.ledger.total:
+            worst = instant
+    return worst
+
+
+def _settle(request: Request) -> Case:
+    """The case with its GPU count: given, or picked by strategy and ladder."""
+    case = request.case
+    if not request.picks_gpus:
+        return case
+    if case.strategy.startswith("zero") and request.card is not None:
+        return climb(case, request.card)
+    return replace(case, num_gpus=default_gpus(case.strategy))
+
+
+def _assumptions(request: Request, case: Case) -> list[str]:
+    """Conditions that the numbers rest on, in words."""
+    card = request.card
+    notes: list[str] = []
+    if case.stack.is_generic:
+        notes.append(
+            "Generic stack: 1.5 GB stand for context, workspaces, communication and gather buffers."
+        )
+    else:
+        notes.append(f"Buffers and dtypes as {case.stack.name} has them.")
+        if case.stack.note:
+            notes.append(case.stack.note)
+    if case.method == "full" and case.precision in ("bf16-mixed", "fp16-mixed"):
+        notes.append("An FP32 master copy is kept, also with 8-bit states; bf16-pure skips it.")
+    if case.workload.gradient_accumulation_steps > 1:
+        notes.append("Gradients of earlier micro-batches stay resident through the next forward.")
+    if case.method == "qlora":
+        notes.append(
+            "4-bit NF4 for linear layers; embeddings, head, norms and fused expert tensors stay in 16 bit."
+        )
+    if case.optimizer.paged:
+        notes.append("Paged optimizer states are counted in full; they can move to host memory.")
+    if card is not None:
+        if not card.supports_bf16:
+            notes.append(f"{card.name} has no BF16: FP16, with the same bytes.")
+        if not card.supports_flash_attention and case.workload.attention == "flash":
+            notes.append(
+                f"{card.name} has no FlashAttention: PyTorch's memory-efficient kernel, "
+                "which keeps the same tensors."
+            )
+        if case.num_gpus not in card.allowed_gpu_counts:
+            counts = ", ".join(str(count) for count in gpu_counts(card))
+            notes.append(f"The tables list {card.name} in counts of {counts}.")
+    notes.append("CPU and NVMe offload are not modelled.")
+    notes.extend(case.model.notes)
+    return notes
+
+
+def _communication(case: Case) -> dict[str, Any]:
+    state = case_resident(case)
+    gradient_bytes = 2
+    if state.num_trainable_parameters and state.gradients:
+        gradient_bytes = state.gradients // state.num_trainable_parameters
+
+    def sent(accumulation: int) -> Any:
+        return communication(
+            num_trainable_parameters=state.num_trainable_parameters,
+            weight_bytes=state.weights,
+            gradient_bytes_per_parameter=gradient_bytes,
+            strategy=case.strategy,
+            num_gpus=case.num_gpus,
+            gradient_accumulation_steps=accumulation,
+        )
+
+    once = sent(1)
+    steps = case.workload.gradient_accumulation_steps
+    return {
+        "bytes_sent_per_gpu_per_step": once.bytes_sent_per_gpu_per_step,
+        "relative_to_ddp": round(once.relative_to_ddp, 4),
+        "bytes_sent_per_gpu_per_optimizer_step": sent(steps).bytes_sent_per_gpu_per_step,
+        "explanation": once.explanation,
+    }
+
+
+def _throughput(request: Request, case: Case) -> dict[str, Any]:
+    work = flops.training_flops(
+        model=case.model,
+        sequence_length=case.workload.sequence_length,
+        method=case.method,
+        lora_rank=case.lora.rank,
+        target_modules=case.lora.target_modules,
+        activation_checkpointing=case.workload.activation_checkpointing,
+    )
+    return {"model_flops_per_token": str(round(work.model_flops))}
+
+
+def _formula(case: Case) -> dict[str, Any]:
+    """F9 with the numbers in: unsharded bytes and divisor of each resident line."""
+    state = case_resident(case)
+    stage = case.zero_stage
+    count = case.num_gpus
+    return {
+        "weights": {"bytes": state.weights, "divisor": count if stage >= 3 else 1},
+        "master_weights": {"bytes": state.master_weights, "divisor": count if stage >= 1 else 1},
+        "gradients": {"bytes": state.gradients, "divisor": count if stage >= 2 else 1},
+        "optimizer_states": {"bytes": state.optimizer_states, "divisor": count if stage >= 1 else 1},
+    }
+
+
+def _band(ledger: Ledger) -> tuple[int, int]:
+    return ledger.total, ledger.total
+
+
+def _estimate(request: Request, catalog: Catalog) -> dict[str, Any]:
+    case = _settle(request)
+    found = instants(case)
+    worst = _worst(found)
+    state = case_resident(case)
+    low, high = _band(worst.ledger)
+    result: dict[str, Any] = {
+        "per_gpu": _lines(worst.ledger),
+        "allocated": worst.ledger.allocated,
+        "low": low,
+        "high": high,
+        "peak_phase": worst.phase,
+        "num_gpus": case.num_gpus,
+        "num_parameters": state.num_parameters,
+        "num_trainable_parameters": state.num_trainable_parameters,
+        "card": None,
+        "communication": _communication(case),
+        "throughput": _throughput(request, case),
+        "phases": _phases(found),
+        "formula": _formula(case),
+        "assumptions": _assumptions(request, case),
+        "request": request.filled,
+    }
+    card = request.card
+    if card is not None:
+        judged = verdict(case, worst.ledger, card)
+        result["card"] = {
+            "id": card.id,
+            "name": card.name,
+            "verdict": judged.name,
+            "share": round(judged.share, 4),
+            "reason": judged.reason,
+            "memory_marketed_bytes": card.memory_marketed_bytes,
+            "memory_usable_bytes": tight_limit_bytes(card),
+        }
+        result["changes"] = [] if judged.name == "fits" else _changes(case, card, catalog)
+    return result
+
+
+def _phases(found: tuple[Instant, ...]) -> list[dict[str, Any]]:
+    """The worst instant of each phase, in the order of a step."""
+    by_phase: dict[str, Instant] = {}
+    for instant in found:
+        known = by_phase.get(instant.phase)
+        if known is None or instant.ledger.total > known.ledger.total:
+            by_phase[instant.phase] = instant
+    return [
+        {
+            "phase": phase,
+            "lines": {line: getattr(instant.ledger, line) for line in LINES},
+            "total": instant.ledger.total,
+            "allocated": instant.ledger.allocated,
+        }
+        for phase, instant in by_phase.items()
+    ]
+
+
+def _changes(case: Case, card: Card, catalog: Catalog) -> list[dict[str, Any]]:
+    eight_bit = catalog.optimizers.get(EIGHT_BIT_OPTIMIZER)
+    return [
+        {
+            "field": change.field,
+            "value": change.value,
+            "label": change.label,
+            "cost": change.cost,
+            "changes_training": change.changes_training,
+            "num_gpus": change.num_gpus,
+            "total": change.total,
+            "verdict": change.verdict,
+        }
+        for change in solve.changes_that_fit(case, card, eight_bit=eight_bit)
+    ]
+
+
+def _counts_for(case: Case, card: Card) -> tuple[int, ...]:
+    """GPU counts that a strategy can use on a card."""
+    counts = gpu_counts(card)
+    if case.strategy == "single":
+        return tuple(count for count in counts if count == 1) or (1,)
+    if case.strategy == "ddp":
+        return tuple(count for count in counts if count > 1)
+    return counts
+
+
+def _grid(request: Request, catalog: Catalog, card_ids: object) -> dict[str, Any]:
+    case = request.case
+    cards = list(catalog.cards.values())
+    if card_ids is not None:
+        if not isinstance(card_ids, list) or not all(isinstance(each, str) for each in card_ids):
+            raise TrainfitError("wrong-type", "cards", "cards must be a list of card ids.")
+        cards = [catalog.card(each) for each in card_ids]
+    totals: dict[int, int] = {}
+
+    def total(count: int) -> int:
+        if count not in totals:
+            totals[count] = _worst(instants(replace(case, num_gpus=count))).ledger.total
+        return totals[count]
+
+    rows: list[dict[str, Any]] = []
+    for card in cards:
+        counts = _counts_for(case, card)
+        cells: list[dict[str, Any] | None] = []
+        for count in RUNGS:
+            if count not in counts:
+                cells.append(None)
+                continue
+            need = total(count)
+            cells.append(
+                {
+                    "num_gpus": count,
+                    "total": need,
+                    "verdict": verdict_name(need, card),
+                    "share": round(need / card.memory_marketed_bytes, 4),
+                }
+            )
+        rows.append({"id": card.id, "name": card.name, "cells": cells})
+    return {"gpu_counts": list(RUNGS), "cards": rows}
+
+
+def _curve(request: Request, lengths: object) -> dict[str, Any]:
+    case = _settle(request)
+    if lengths is None:
+        lengths = list(DEFAULT_CURVE_LENGTHS)
+    low, high = RANGES["sequence_length"]
+    valid = isinstance(lengths, list) and all(
+        isinstance(each, int) and not isinstance(each, bool) and low <= each <= high
+        for each in lengths
+    )
+    if not valid or not isinstance(lengths, list) or len(lengths) > 200:
+        raise TrainfitError(
+            "wrong-type",
+            "sequence_lengths",
+            f"sequence_lengths must be a list of at most 200 whole numbers from {low} to {high:,}.",
+        )
+    points = []
+    for length in lengths:
+        workload = replace(case.workload, sequence_length=length)
+        ledger = _worst(instants(replace(case, workload=workload))).ledger
+        low_total, high_total = _band(ledger)
+        points.append(
+            {
+                "sequence_length": length,
+                "total": ledger.total,
+                "low": low_total,
+                "high": high_total,
+            }
+        )
+    return {"num_gpus": case.num_gpus, "points": points}
+
+
+def _needs_card(request: Request) -> Card:
+    if request.card is None:
+        raise TrainfitError("missing-field", "card", "This question needs a card; name one by its id.")
+    return request.card
+
+
+def _solve(request: Request, catalog: Catalog) -> dict[str, Any]:
+    card = _needs_card(request)
+    case = _settle(request)
+    return {
+        "num_gpus": case.num_gpus,
+        "longest_sequence": solve.longest_sequence(case, card),
+        "context_length": case.model.context_length,
+        "largest_micro_batch": solve.largest_micro_batch(case, card),
+        "fewest_gpus": solve.fewest_gpus(request.case, card),
+        "cheapest": _cheapest(request, catalog),
+        "changes": _changes(case, card, catalog),
+    }
+
+
+def _cheapest(request: Request, catalog: Catalog) -> dict[str, Any] | None:
+    """The cheapest set-up per hour among cards with a price, or None where none fits."""
+    best: tuple[float, str, int, str] | None = None
+    for card in catalog.cards.values():
+        price = card.price_usd_per_hour
+        if price is None:
+            continue
+        count = solve.fewest_gpus(request.case, card)
+        if count is not None and (best is None or count * price < best[0]):
+            best = (count * price, card.id, count, card.price_date or "unknown")
+    if best is None:
+        return None
+    return {
+        "card": best[1],
+        "num_gpus": best[2],
+        "usd_per_hour": round(best[0], 4),
+        "price_date": best[3],
+    }
+
+
+def describe(catalog: Catalog) -> dict[str, Any]:
+    """Everything that builds a form: ids with names, choices, ranges and defaults of every field."""
+    return {
+        "defaults": DEFAULTS,
+        "choices": {name: list(values) for name, values in CHOICES.items()},
+        "ranges": {name: list(bounds) for name, bounds in RANGES.items()},
+        "gpu_counts": list(RUNGS),
+        "models": [
+            {
+                "id": entry.id,
+                "name": entry.name,
+                "family": entry.family,
+                "hugging_face": entry.hugging_face,
+            }
+            for entry in catalog.models.values()
+        ],
+        "cards": [
+            {
+                "id": card.id,
+                "name": card.name,
+                "memory_marketed_gb": card.memory_marketed_gb,
+                "form": card.form,
+                "gpu_counts": list(gpu_counts(card)),
+            }
+            for card in catalog.cards.values()
+        ],
+        "optimizers": [{"id": each.id, "name": each.name} for each in catalog.optimizers.values()],
+        "stacks": [{"id": each.id, "name": each.name} for each in catalog.stacks.values()],
+    }
+
+
+def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
+    """The answer to one request as plain JSON types.
+
+    Args:
+        given: The request's fields, and `op` (default `estimate`) with that operation's own fields.
+        catalog: Where ids are looked up.
+
+    Raises:
+        TrainfitError: whatever is wrong with the request.
+    """
+    fields = dict(given)
+    operation = fields.pop("op", "estimate")
+    if operation not in OPERATIONS:
+        raise TrainfitError(
+            "unknown-id", "op", f"op must be one of {', '.join(OPERATIONS)}."
+        )
+    if operation == "describe":
+        return describe(catalog)
+    card_ids = fields.pop("cards", None) if operation in ("grid", "page") else None
+    lengths = fields.pop("sequence_lengths", None) if operation in ("curve", "page") else None
+    request = parse(fields, catalog)
+    if operation == "estimate":
+        return _estimate(request, catalog)
+    if operation == "grid":
+        return _grid(request, catalog, card_ids)
+    if operation == "curve":
+        return _curve(request, lengths)
+    if operation == "solve":
+        return _solve(request, catalog)
+    return {
+        "estimate": _estimate(request, catalog),
+        "grid": _grid(request, catalog, card_ids),
+        "curve": _curve(request, lengths),
+    }
+
+
+def run(text: str, catalog: Catalog) -> str:
+    """JSON in, JSON out; an error comes back as an object too.
+
+    Args:
+        text: One JSON object.
+        catalog: Where ids are looked up.
+    """
+    try:
+        result = answer(parse_json(text), catalog)
+    except TrainfitError as problem:
+        result = {"error": problem.to_dict()}
+    return json.dumps(result, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,120 @@
+"""Does it fit: the verdict of a total against a card, and the reason in words."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from generator.core.card import Card
+from generator.core.memory import Ledger
+from generator.core.run import Case
+from generator.core.units import format_gb
+
+VerdictName = Literal["fits", "tight", "no"]
+VERDICTS: tuple[VerdictName, ...] = ("fits", "tight", "no")
+
+# A run fits when it leaves 5 % of the marketed size free. In percent, so that the limit is an integer.
+FIT_PERCENT = 95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The answer for one GPU of one card."""
+
+    name: VerdictName
+    share: float
+    """Total over the marketed size."""
+    reason: str
+
+
+def fit_limit_bytes(card: Card) -> int:
+    """Largest total that fits: 95 % of the marketed size, and never more than the driver offers.
+
+    Shape: one GPU; bytes.
+    Source: S-SEED-SHARDING (the rule of 95 %).
+    """
+    limit = card.memory_marketed_bytes * FIT_PERCENT // 100
+    usable = card.memory_usable_bytes
+    return limit if usable is None else min(limit, usable)
+
+
+def tight_limit_bytes(card: Card) -> int:
+    """Largest total that can run at all: what the driver reports as usable.
+
+    Shape: one GPU; bytes. Where no reading is published, the limit of `fits`, so that nothing is tight.
+    Source: the card's `memory_usable_bytes`.
+    """
+    limit = fit_limit_bytes(card)
+    return limit if card.memory_usable_bytes is None else max(limit, card.memory_usable_bytes)
+
+
+def verdict_name(total_bytes: int, card: Card) -> VerdictName:
+    """`fits`, `tight` or `no` for a total on one GPU of a card.
+
+    Shape: one GPU.
+    Source: `fit_limit_bytes` and `tight_limit_bytes`.
+    """
+    if total_bytes <= fit_limit_bytes(card):
+        return "fits"
+    return "tight" if total_bytes <= tight_limit_bytes(card) else "no"
+
+
+LINE_WORDS = {
+    "weights": "weights",
+    "master_weights": "FP32 master weights",
+    "gradients": "gradients",
+    "optimizer_states": "optimizer state",
+    "activations": "activations and loss",
+    "buffers": "buffers",
+    "overhead": "overhead",
+}
+
+
+def _what_more_gpus_do(case: Case, ledger: Ledger) -> str:
+    """What adding GPUs changes under the chosen strategy, said where the run does not fit."""
+    if case.strategy == "single":
+        return "one GPU holds everything; sharding over several is the next step"
+    if case.strategy == "ddp":
+        return "adding GPUs does not help under DDP, which adds throughput and not capacity"
+    stage = case.zero_stage
+    replicated = ledger.activations + ledger.buffers + ledger.overhead
+    words = "activations"
+    if stage < 3:
+        replicated += ledger.weights
+        words = "weights and activations"
+    if stage < 2:
+        replicated += ledger.gradients
+        words = "weights, gradients and activations"
+    return f"every GPU keeps {format_gb(replicated)} of {words} and overhead however many there are"
+
+
+def verdict(case: Case, ledger: Ledger, card: Card) -> Verdict:
+    """The verdict for a case on one GPU of a card, with its reason.
+
+    Shape: one GPU.
+    Source: `verdict_name`.
+    """
+    total = ledger.total
+    name = verdict_name(total, card)
+    share = total / card.memory_marketed_bytes
+    of_card = f"{format_gb(total)} of {card.memory_marketed_gb:,} GB per GPU ({share:.0%})"
+    if name == "fits":
+        return Verdict(name=name, share=share, reason=f"{of_card}, within {FIT_PERCENT} %.")
+    if name == "tight":
+        usable = format_gb(tight_limit_bytes(card))
+        return Verdict(
+            name=name,
+            share=share,
+            reason=f"{of_card}: above {FIT_PERCENT} %, under the {usable} that the driver offers; "
+            "fragmentation or a longer sample can end it.",
+        )
+    lines = {line: getattr(ledger, line) for line in LINE_WORDS}
+    largest = max(lines, key=lambda line: lines[line])
+    alone = " alone" if lines[largest] > fit_limit_bytes(card) else ""
+    verb = "are" if largest in ("weights", "gradients", "activations", "buffers") else "is"
+    if largest == "master_weights":
+        verb = "are"
+    return Verdict(
+        name=name,
+        share=share,
+        reason=f"{of_card}: {LINE_WORDS[largest]}{alone} {verb} {format_gb(lines[largest])}; "
+        f"{_what_more_gpus_do(case, ledger)}.",
+    )

@@ -1,0 +1,48 @@
+"""Who picks the GPU count: the strategy, the user, or the first rung that fits."""
+
+from dataclasses import replace
+
+from generator.core.card import Card
+from generator.core.fit import fit_limit_bytes
+from generator.core.memory import peak
+from generator.core.run import Case, Strategy
+
+RUNGS = (1, 2, 4, 8, 16, 32, 64)
+DEFAULT_DDP_GPUS = 2
+DEFAULT_ZERO_GPUS = 8
+"""One node, where ZeRO is asked for without a count and without a card to climb on."""
+
+
+def gpu_counts(card: Card) -> tuple[int, ...]:
+    """The rungs of the ladder on a card.
+
+    Shape: ascending. PCIe cards stop at one node of 8; rack-scale systems start at 16.
+    Source: the card's `allowed_gpu_counts`; S-SEED-SHARDING for the rule.
+    """
+    return tuple(count for count in RUNGS if count in card.allowed_gpu_counts)
+
+
+def climb(case: Case, card: Card) -> Case:
+    """The case on the first GPU count whose total is within 95 % of the card, else on the last rung.
+
+    Shape: the same case with `num_gpus` set.
+    Source: S-SEED-SHARDING.
+    """
+    limit = fit_limit_bytes(card)
+    candidate = case
+    for count in gpu_counts(card):
+        candidate = replace(case, num_gpus=count)
+        if peak(candidate).ledger.total <= limit:
+            break
+    return candidate
+
+
+def default_gpus(strategy: Strategy) -> int:
+    """GPU count where neither the user nor a ladder picks one.
+
+    Shape: 1 for single, 2 for DDP, one node of 8 for ZeRO.
+    Source: S-SEED-SHARDING.
+    """
+    if strategy == "single":
+        return 1
+    return DEFAULT_DDP_GPUS if strategy == "ddp" else DEFAULT_ZERO_GPUS

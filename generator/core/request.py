@@ -1,0 +1,386 @@
+"""The request of an estimate: its fields, their defaults, and what makes each of them valid.
+
+A request is a plain JSON object. `parse` checks it field by field and fills the defaults in; every
+fault is a `TrainfitError` that names the field and the remedy.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from generator.core.card import Card
+from generator.core.catalog import Catalog
+from generator.core.errors import TrainfitError
+from generator.core.hf_config import model_from_config, model_from_parameter_count
+from generator.core.model import Model
+from generator.core.nearest import did_you_mean
+from generator.core.run import (
+    ATTENTION_KERNELS,
+    CHECKPOINTINGS,
+    LOSSES,
+    METHODS,
+    PRECISIONS,
+    STRATEGIES,
+    Case,
+    Lora,
+    Workload,
+)
+
+MAX_REQUEST_CHARACTERS = 2_000_000
+MAX_PARAMETERS = 10**14
+
+DEFAULTS: dict[str, object] = {
+    "method": "full",
+    "precision": "bf16-mixed",
+    "optimizer": "adamw",
+    "optimizer_implementation": "fused",
+    "strategy": "single",
+    "num_gpus": None,
+    "sequence_length": 2048,
+    "micro_batch_size": 1,
+    "gradient_accumulation_steps": 8,
+    "activation_checkpointing": "full",
+    "attention": "flash",
+    "loss": "standard",
+    "stack": "generic",
+    "stack_version": None,
+    "lora": {
+        "rank": 16,
+        "target_modules": "all-linear",
+        "adapter_dtype": "fp32",
+        "dropout": False,
+        "train_embeddings": False,
+        "train_head": False,
+    },
+    "card": "h100-sxm-80gb",
+}
+"""What a request leaves out. `num_gpus` null lets the strategy pick: one, two, or the ladder."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "method": METHODS,
+    "precision": PRECISIONS,
+    "optimizer_implementation": ("fused", "foreach"),
+    "strategy": STRATEGIES,
+    "activation_checkpointing": CHECKPOINTINGS,
+    "attention": ATTENTION_KERNELS,
+    "loss": LOSSES,
+    "lora.adapter_dtype": ("fp32", "bf16"),
+}
+
+RANGES: dict[str, tuple[int, int]] = {
+    "num_gpus": (1, 65_536),
+    "sequence_length": (1, 16_777_216),
+    "micro_batch_size": (1, 65_536),
+    "gradient_accumulation_steps": (1, 1_048_576),
+    "lora.rank": (1, 65_536),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A checked request: the case, the card to judge it on, and whether the count is still open."""
+
+    case: Case
+    card: Card | None
+    picks_gpus: bool
+    model_id: str | None
+    filled: dict[str, object]
+    """The request with every default filled in, for echo and links."""
+
+
+def parse_json(text: str) -> dict[str, object]:
+    """One JSON object out of text, with the limits that keep hostile input harmless.
+
+    Args:
+        text: One JSON object; NaN and infinities are no JSON.
+
+    Raises:
+        TrainfitError: too long, no JSON, nested too deeply, or no object.
+    """
+    if len(text) > MAX_REQUEST_CHARACTERS:
+        raise TrainfitError(
+            "input-too-large",
+            "request",
+            f"The request has {len(text):,} characters; at most {MAX_REQUEST_CHARACTERS:,} are read. "
+            "Send one JSON object per line, and of a config only its config.json.",
+        )
+
+    def no_constant(name: str) -> float:
+        raise TrainfitError("bad-json", "request", f"{name} is no JSON number; write a finite one.")
+
+    try:
+        value = json.loads(text, parse_constant=no_constant)
+    except TrainfitError:
+        raise
+    except RecursionError:
+        raise TrainfitError(
+            "bad-json", "request", "The request is nested too deeply to be a request; flatten it."
+        ) from None
+    except ValueError as problem:
+        reason = str(problem)[:120]
+        raise TrainfitError(
+            "bad-json", "request", f"The request is no JSON: {reason}. Send one JSON object per line."
+        ) from None
+    if not isinstance(value, dict):
+        raise TrainfitError(
+            "bad-request",
+            "request",
+            f'The request is a JSON {_json_type(value)}; send an object like {{"model": "llama-3.1-8b"}}.',
+        )
+    return value
+
+
+def _json_type(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
+
+
+def _shown(value: object) -> str:
+    """A value as an error message quotes it, never longer than a line."""
+    text = repr(value) if not isinstance(value, dict | list) else f"a JSON {_json_type(value)}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _check_fields(given: Mapping[str, object], known: tuple[str, ...], prefix: str) -> None:
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(str(name)[:80], known)
+            raise TrainfitError(
+                "unknown-field",
+                prefix + str(name)[:80],
+                f"There is no field {_shown(name)}{hint or '; known are ' + ', '.join(known)}",
+            )
+
+
+def _choice(name: str, value: object) -> str:
+    choices = CHOICES[name]
+    if not isinstance(value, str):
+        raise TrainfitError(
+            "wrong-type",
+            name,
+            f"{name} is a JSON {_json_type(value)}; use one of {', '.join(choices)}.",
+        )
+    if value not in choices:
+        raise TrainfitError(
+            "unknown-id", name, f"{name} {_shown(value)} is unknown; use one of {', '.join(choices)}."
+        )
+    return value
+
+
+def _integer(name: str, value: object) -> int:
+    low, high = RANGES[name]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TrainfitError(
+            "wrong-type", name, f"{name} is {_shown(value)}; use a whole number from {low} to {high:,}."
+        )
+    if not low <= value <= high:
+        raise TrainfitError(
+            "out-of-range", name, f"{name} is {_shown(value)}; use a whole number from {low} to {high:,}."
+        )
+    return value
+
+
+def _boolean(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TrainfitError("wrong-type", name, f"{name} is {_shown(value)}; use true or false.")
+    return value
+
+
+def _name(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TrainfitError(
+            "wrong-type", name, f"{name} is a JSON {_json_type(value)}; use an id of the catalog."
+        )
+    if len(value) > 200:
+        raise TrainfitError("unknown-id", name, f"{name} has {len(value):,} characters and is no id.")
+    return value
+
+
+def _model(value: object, catalog: Catalog) -> tuple[Model, str | None]:
+    if isinstance(value, str):
+        entry = catalog.model(_name("model", value))
+        return entry.model, entry.id
+    if not isinstance(value, dict):
+        raise TrainfitError(
+            "wrong-type",
+            "model",
+            f"model is a JSON {_json_type(value)}; use a catalog id, "
+            '{"num_parameters": N} or {"config": {...}}.',
+        )
+    _check_fields(value, ("num_parameters", "config"), "model.")
+    if len(value) != 1:
+        raise TrainfitError(
+            "bad-request", "model", "Give the model either num_parameters or config, and only one."
+        )
+    if "config" in value:
+        config = value["config"]
+        if not isinstance(config, dict):
+            raise TrainfitError(
+                "wrong-type",
+                "model.config",
+                f"model.config is a JSON {_json_type(config)}; paste the object of a config.json.",
+            )
+        return model_from_config(config, name="custom model"), None
+    count = value["num_parameters"]
+    if isinstance(count, float) and count.is_integer():
+        count = int(count)
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise TrainfitError(
+            "wrong-type",
+            "model.num_parameters",
+            f"model.num_parameters is {_shown(count)}; use a whole number such as 13000000000.",
+        )
+    if not 1 <= count <= MAX_PARAMETERS:
+        raise TrainfitError(
+            "out-of-range",
+            "model.num_parameters",
+            f"model.num_parameters is {_shown(count)}; use 1 to {MAX_PARAMETERS:,}.",
+        )
+    return model_from_parameter_count(count), None
+
+
+def _lora(value: object) -> Lora:
+    defaults = DEFAULTS["lora"]
+    assert isinstance(defaults, dict)
+    if not isinstance(value, dict):
+        raise TrainfitError(
+            "wrong-type", "lora", f'lora is a JSON {_json_type(value)}; use an object like {{"rank": 16}}.'
+        )
+    _check_fields(value, tuple(defaults), "lora.")
+    filled = {**defaults, **value}
+    targets = filled["target_modules"]
+    if isinstance(targets, list):
+        if not targets or not all(isinstance(each, str) and len(each) <= 200 for each in targets):
+            raise TrainfitError(
+                "wrong-type",
+                "lora.target_modules",
+                'lora.target_modules must be "all-linear" or a list of module names.',
+            )
+        targets = tuple(sorted(set(targets)))
+        if targets == ("all-linear",):
+            targets = "all-linear"
+    elif targets != "all-linear":
+        raise TrainfitError(
+            "wrong-type",
+            "lora.target_modules",
+            f'lora.target_modules is {_shown(targets)}; use "all-linear" or a list of module names.',
+        )
+    adapter_dtype = _choice("lora.adapter_dtype", filled["adapter_dtype"])
+    return Lora(
+        rank=_integer("lora.rank", filled["rank"]),
+        target_modules=targets,
+        adapter_dtype="fp32" if adapter_dtype == "fp32" else "bf16",
+        dropout=_boolean("lora.dropout", filled["dropout"]),
+        train_embeddings=_boolean("lora.train_embeddings", filled["train_embeddings"]),
+        train_head=_boolean("lora.train_head", filled["train_head"]),
+    )
+
+
+def parse(given: Mapping[str, object], catalog: Catalog) -> Request:
+    """A checked request with every default filled in.
+
+    Args:
+        given: The JSON object; fields of `DEFAULTS` and `model`.
+        catalog: Where ids are looked up.
+
+    Raises:
+        TrainfitError: the first field that is missing, unknown, of the wrong type or out of range.
+    """
+    _check_fields(given, ("model", *DEFAULTS), "")
+    if "model" not in given:
+        raise TrainfitError(
+            "missing-field",
+            "model",
+            'The request names no model; add "model": a catalog id, {"num_parameters": N} or '
+            '{"config": {...}}.',
+        )
+    filled: dict[str, object] = {**DEFAULTS, **given}
+    stack = catalog.stack(_name("stack", filled["stack"]))
+    if "stack" in given:
+        # A named tool brings its own settings; what the request says still wins.
+        filled = {**DEFAULTS, **stack.request_defaults(), **given}
+    model, model_id = _model(given["model"], catalog)
+    lora = _lora({**stack.lora_defaults(), **_as_dict("lora", given.get("lora", {}))})
+    version = filled["stack_version"]
+    if version is not None:
+        stack = stack.at_version(_name("stack_version", version))
+    strategy = _choice("strategy", filled["strategy"])
+    num_gpus = filled["num_gpus"]
+    count = 1 if num_gpus is None else _integer("num_gpus", num_gpus)
+    if strategy == "single" and count != 1:
+        raise TrainfitError(
+            "unsupported-combination",
+            "num_gpus",
+            f"Strategy single evaluates one GPU, but num_gpus is {count}; "
+            "use ddp, zero-1, zero-2 or zero-3 for several.",
+        )
+    card_id = filled["card"]
+    card = None if card_id is None else catalog.card(_name("card", card_id))
+    optimizer = catalog.optimizer(_name("optimizer", filled["optimizer"]))
+    case = Case(
+        model=model,
+        optimizer=optimizer,
+        stack=stack,
+        method=_choice("method", filled["method"]),  # type: ignore[arg-type]
+        lora=lora,
+        precision=_choice("precision", filled["precision"]),  # type: ignore[arg-type]
+        optimizer_implementation=_choice(  # type: ignore[arg-type]
+            "optimizer_implementation", filled["optimizer_implementation"]
+        ),
+        strategy=strategy,  # type: ignore[arg-type]
+        num_gpus=count,
+        workload=Workload(
+            sequence_length=_integer("sequence_length", filled["sequence_length"]),
+            micro_batch_size=_integer("micro_batch_size", filled["micro_batch_size"]),
+            gradient_accumulation_steps=_integer(
+                "gradient_accumulation_steps", filled["gradient_accumulation_steps"]
+            ),
+            activation_checkpointing=_choice(  # type: ignore[arg-type]
+                "activation_checkpointing", filled["activation_checkpointing"]
+            ),
+            attention=_choice("attention", filled["attention"]),  # type: ignore[arg-type]
+            loss=_choice("loss", filled["loss"]),  # type: ignore[arg-type]
+        ),
+    )
+    if optimizer.in_backward and case.workload.gradient_accumulation_steps > 1:
+        raise TrainfitError(
+            "unsupported-combination",
+            "gradient_accumulation_steps",
+            f"{optimizer.name} updates during backward and cannot accumulate gradients over "
+            f"{case.workload.gradient_accumulation_steps} steps; use 1.",
+        )
+    filled["optimizer"] = optimizer.id
+    filled["card"] = None if card is None else card.id
+    filled["lora"] = {
+        "rank": lora.rank,
+        "target_modules": lora.target_modules
+        if isinstance(lora.target_modules, str)
+        else list(lora.target_modules),
+        "adapter_dtype": lora.adapter_dtype,
+        "dropout": lora.dropout,
+        "train_embeddings": lora.train_embeddings,
+        "train_head": lora.train_head,
+    }
+    filled["model"] = model_id if model_id is not None else given["model"]
+    return Request(
+        case=case,
+        card=card,
+        picks_gpus=num_gpus is None,
+        model_id=model_id,
+        filled=filled,
+    )
+
+
+def _as_dict(name: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise TrainfitError(
+            "wrong-type", name, f"{name} is a JSON {_json_type(value)}; use an object."
+        )
+    return value

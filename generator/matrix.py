@@ -1,0 +1,278 @@
+"""The published fit matrix: model x method x optimizer x strategy x GPU count x workload x card.
+
+All bytes come from the core, one `memory.peak` per set-up; what a card does not change is computed once
+and compared with every card.
+"""
+
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from generator.core import fit, ladder
+from generator.core.card import Card
+from generator.core.catalog import Catalog, CatalogModel
+from generator.core.errors import TrainfitError
+from generator.core.memory import peak
+from generator.core.optimizer import Optimizer
+from generator.core.run import METHODS, STRATEGIES, Case, MethodName, Strategy, Workload
+from generator.core.stack import Stack
+from generator.load import CATALOG_DIR
+
+FITS, TIGHT, NO = 0, 1, 2
+"""Positions in `fit.VERDICTS`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedWorkload:
+    """One workload of the matrix under its published id."""
+
+    id: str
+    workload: Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axes:
+    """What the matrix spans, in published order."""
+
+    methods: tuple[MethodName, ...]
+    optimizers: tuple[Optimizer, ...]
+    strategies: tuple[Strategy, ...]
+    gpu_counts: tuple[int, ...]
+    workloads: tuple[PublishedWorkload, ...]
+    cards: tuple[Card, ...]
+    default_optimizer: str
+
+    @property
+    def num_cells(self) -> int:
+        """Verdict cells of one model: set-ups that exist, times cards that come in their count."""
+        setups = len(self.methods) * len(self.optimizers) * len(self.workloads)
+        return setups * int(self.applicable().sum())
+
+    def applicable(self) -> npt.NDArray[np.bool_]:
+        """Whether a strategy runs on a count of a card: [strategy, GPU count, card].
+
+        Single is one GPU of any card; DDP needs two; a card comes in its own counts only.
+        """
+        counts = np.array(self.gpu_counts)
+        sold = np.array([[c in card.allowed_gpu_counts for card in self.cards] for c in self.gpu_counts])
+        shape = (len(self.strategies), *sold.shape)
+        result = np.zeros(shape, dtype=np.bool_)
+        for index, strategy in enumerate(self.strategies):
+            if strategy == "single":
+                result[index, counts == 1, :] = True
+            elif strategy == "ddp":
+                result[index] = sold & (counts > 1)[:, None]
+            else:
+                result[index] = sold
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelMatrix:
+    """The figures of one model.
+
+    `total_bytes` [method, optimizer, strategy, GPU count, workload]: bytes per GPU, 0 where there is no
+    such set-up. `verdicts` [..., card]: positions in `fit.VERDICTS`, meaningful where the set-up and the
+    count of the card exist. `first_fits` [method, optimizer, strategy, workload, card]: the count that the
+    ladder settles on, 0 where none fits.
+    """
+
+    entry: CatalogModel
+    total_bytes: npt.NDArray[np.int64]
+    verdicts: npt.NDArray[np.int8]
+    first_fits: npt.NDArray[np.int16]
+
+
+def read_axes(catalog: Catalog, path: Path = CATALOG_DIR / "matrix.toml") -> Axes:
+    """The axes that `catalog/matrix.toml` lists, looked up in the catalog.
+
+    Args:
+        catalog: Where optimizers and cards are.
+        path: The reviewed list.
+
+    Raises:
+        TrainfitError: an entry is unknown, with the file's key as field.
+    """
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    for key, known in (("methods", METHODS), ("strategies", STRATEGIES), ("gpu_counts", ladder.RUNGS)):
+        for value in data[key]:
+            if value not in known:
+                raise TrainfitError(
+                    "unknown-id", f"matrix.{key}", f"{value!r} is not one of {', '.join(map(str, known))}."
+                )
+    return Axes(
+        methods=tuple(data["methods"]),
+        optimizers=tuple(catalog.optimizer(name) for name in data["optimizers"]),
+        strategies=tuple(data["strategies"]),
+        gpu_counts=tuple(data["gpu_counts"]),
+        workloads=tuple(
+            PublishedWorkload(
+                id=each["id"],
+                workload=Workload(
+                    sequence_length=each["sequence_length"],
+                    # An optimizer that updates during backward cannot accumulate; `_case` sets 1 for it.
+                ),
+            )
+            for each in data["workloads"]
+        ),
+        cards=tuple(sorted(catalog.cards.values(), key=lambda card: card.id)),
+        default_optimizer=data["default_optimizer"],
+    )
+
+
+def case_for(
+    entry: CatalogModel,
+    *,
+    stack: Stack,
+    method: MethodName,
+    optimizer: Optimizer,
+    strategy: Strategy,
+    num_gpus: int,
+    workload: Workload,
+) -> Case:
+    """The case behind one set-up of the matrix.
+
+    Args:
+        entry: The model.
+        stack: The generic stack.
+        method: Full, LoRA or QLoRA.
+        optimizer: Whose states; one that updates during backward runs without accumulation.
+        strategy: What is sharded.
+        num_gpus: Data-parallel GPUs.
+        workload: The published workload.
+    """
+    if optimizer.in_backward:
+        workload = replace(workload, gradient_accumulation_steps=1)
+    return Case(
+        model=entry.model,
+        optimizer=optimizer,
+        stack=stack,
+        method=method,
+        strategy=strategy,
+        num_gpus=num_gpus,
+        workload=workload,
+    )
+
+
+def build_model(entry: CatalogModel, axes: Axes, stack: Stack) -> ModelMatrix:
+    """All figures of one model.
+
+    Args:
+        entry: The model.
+        axes: What to span.
+        stack: The generic stack.
+    """
+    shape = (
+        len(axes.methods),
+        len(axes.optimizers),
+        len(axes.strategies),
+        len(axes.gpu_counts),
+        len(axes.workloads),
+    )
+    totals = np.zeros(shape, dtype=np.int64)
+    for m, method in enumerate(axes.methods):
+        for o, optimizer in enumerate(axes.optimizers):
+            for w, published in enumerate(axes.workloads):
+                for s, strategy in enumerate(axes.strategies):
+                    for c, count in enumerate(axes.gpu_counts):
+                        if strategy == "single" and count > 1:
+                            break
+                        if strategy == "ddp":
+                            if count == 1:
+                                continue
+                            if count > 2:
+                                # Every GPU holds a full copy: the count does not change the need.
+                                totals[m, o, s, c, w] = totals[m, o, s, c - 1, w]
+                                continue
+                        case = case_for(
+                            entry,
+                            stack=stack,
+                            method=method,
+                            optimizer=optimizer,
+                            strategy=strategy,
+                            num_gpus=count,
+                            workload=published.workload,
+                        )
+                        totals[m, o, s, c, w] = peak(case).ledger.total
+    verdicts, first_fits = _judge(totals, axes)
+    return ModelMatrix(entry=entry, total_bytes=totals, verdicts=verdicts, first_fits=first_fits)
+
+
+def _judge(
+    totals: npt.NDArray[np.int64], axes: Axes
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int16]]:
+    """Verdicts against every card, and the first count that fits."""
+    fit_limits = np.array([fit.fit_limit_bytes(card) for card in axes.cards], dtype=np.int64)
+    tight_limits = np.array([fit.tight_limit_bytes(card) for card in axes.cards], dtype=np.int64)
+    need = totals[..., None]
+    fits = need <= fit_limits
+    verdicts = np.where(fits, FITS, np.where(need <= tight_limits, TIGHT, NO)).astype(np.int8)
+    exists = (totals > 0)[..., None] & axes.applicable()[None, None, :, :, None, :]
+    good = fits & exists
+    counts = np.array(axes.gpu_counts, dtype=np.int16)
+    first = np.argmax(good, axis=3)
+    first_fits = np.where(good.any(axis=3), counts[first], 0).astype(np.int16)
+    return verdicts, first_fits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """The whole matrix: its axes, and one `ModelMatrix` per model in catalog order."""
+
+    axes: Axes
+    models: dict[str, ModelMatrix]
+
+    @property
+    def num_cells(self) -> int:
+        """Verdict cells: set-ups that exist, times cards that come in their count."""
+        return self.axes.num_cells * len(self.models)
+
+    def frame(self, model_id: str) -> pd.DataFrame:
+        """One row per verdict cell of a model: method, optimizer, strategy, workload, card, GPUs, bytes, verdict.
+
+        Args:
+            model_id: Catalog id.
+        """
+        model = self.models[model_id]
+        axes = self.axes
+        exists = (model.total_bytes > 0)[..., None] & axes.applicable()[None, None, :, :, None, :]
+        m, o, s, c, w, k = np.nonzero(exists)
+
+        def named(codes: npt.NDArray[np.intp], names: list[str]) -> pd.Categorical:
+            return pd.Categorical.from_codes(codes.tolist(), categories=names)
+
+        return pd.DataFrame(
+            {
+                "model": named(np.zeros(len(m), dtype=np.intp), [model_id]),
+                "method": named(m, list(axes.methods)),
+                "optimizer": named(o, [each.id for each in axes.optimizers]),
+                "strategy": named(s, list(axes.strategies)),
+                "workload": named(w, [each.id for each in axes.workloads]),
+                "card": named(k, [card.id for card in axes.cards]),
+                "num_gpus": np.array(axes.gpu_counts, dtype=np.int16)[c],
+                "total_bytes_per_gpu": model.total_bytes[m, o, s, c, w],
+                "verdict": named(model.verdicts[m, o, s, c, w, k], list(fit.VERDICTS)),
+            }
+        )
+
+
+def build(catalog: Catalog, *, axes: Axes | None = None, models: list[str] | None = None) -> Matrix:
+    """The matrix of the whole catalog, or of some of its models.
+
+    Args:
+        catalog: Models, cards, optimizers and the generic stack.
+        axes: What to span; `catalog/matrix.toml` by default.
+        models: Catalog ids; all by default.
+    """
+    spanned = axes or read_axes(catalog)
+    stack = catalog.stack("generic")
+    entries = (
+        list(catalog.models.values()) if models is None else [catalog.model(name) for name in models]
+    )
+    return Matrix(
+        axes=spanned, models={entry.id: build_model(entry, spanned, stack) for entry in entries}
+    )
