@@ -52,6 +52,14 @@ check: venv  ## Check the catalog, its schemas and the golden cases
 	@$(PY) -m generator schema --check
 	@$(PY) -m generator golden --check
 
+.PHONY: links
+links: venv  ## Ask every cited address whether it still answers (needs the network)
+	@$(PY) tools/sources.py links
+
+.PHONY: stale
+stale: venv  ## List sources that were last read more than 18 months ago
+	@$(PY) tools/sources.py stale
+
 .PHONY: lint
 lint: venv  ## Formatting and lint rules, workflows included
 	@$(VENV)/bin/ruff format --check .
@@ -83,12 +91,14 @@ audit: venv npm  ## Known vulnerabilities in what is installed
 ##@ Add and regenerate
 
 .PHONY: new-model
-new-model: venv  ## Draft a catalog file from a Hugging Face config.json (CONFIG=... ID=...)
-	@$(PY) -m generator new model $(if $(ID),--id $(ID)) $(CONFIG)
+new-model: venv  ## Draft a model's file from its config.json (CONFIG=... NAME=owner/name)
+	@test -n "$(CONFIG)" || { echo "which config? make new-model CONFIG=config.json NAME=owner/name"; exit 2; }
+	@$(PY) -m generator new model $(CONFIG) --name "$(NAME)"
 
 .PHONY: new-card
-new-card: venv  ## Draft a catalog file of a card (ID=...)
-	@$(PY) -m generator new card --id $(ID)
+new-card: venv  ## Draft a card's file (ID=name-form-size, as h100-sxm-80gb)
+	@test -n "$(ID)" || { echo "which id? make new-card ID=h100-sxm-80gb"; exit 2; }
+	@$(PY) -m generator new card $(ID)
 
 .PHONY: schema
 schema: venv  ## Write catalog/schema/*.schema.json from the record types
@@ -100,11 +110,11 @@ golden: venv  ## Write tests/golden/cases.json from the present core; explain ea
 
 .PHONY: verify-models
 verify-models: .venv-oracle/.installed  ## Count parameters with the real Transformers classes
-	@.venv-oracle/bin/python -m generator.oracle verify-models
+	@.venv-oracle/bin/python tools/verify_models.py
 
 .PHONY: oracle
-oracle: .venv-oracle/.installed  ## Run the PyTorch fake-tensor check of the memory formulas
-	@.venv-oracle/bin/python -m generator.oracle
+oracle: .venv-oracle/.installed  ## Run the PyTorch fake-tensor cases that have no stored result
+	@.venv-oracle/bin/python -m generator.oracle.refresh $(ARGS)
 
 .PHONY: requirements
 requirements: venv  ## Compile requirements/*.txt from *.in
