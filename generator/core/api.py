@@ -154,6 +154,7 @@ def _estimate(request: Request, catalog: Catalog) -> dict[str, Any]:
     result: dict[str, Any] = {
         "per_gpu": _lines(worst.ledger),
         "allocated": worst.ledger.allocated,
+        "reserved": worst.reserved,
         "low": low,
         "high": high,
         "peak_phase": worst.phase,

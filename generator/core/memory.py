@@ -50,6 +50,13 @@ class Instant:
 
     phase: Phase
     ledger: Ledger
+    outside: int
+    """Part of the overhead that PyTorch's allocator does not hold: context and communicator."""
+
+    @property
+    def reserved(self) -> int:
+        """What the allocator holds, comparable with `torch.cuda.max_memory_reserved`."""
+        return self.ledger.total - self.outside
 
 
 def case_resident(case: Case) -> Resident:
@@ -142,16 +149,17 @@ def _instants(
     case: Case, state: Resident, batch: MicroBatch, own: Shard, passing: Transients
 ) -> tuple[Instant, ...]:
     stack = case.stack
+    workspace = 0 if stack.is_generic else stack.workspace_bytes
     if stack.overhead_bytes is not None:
-        overhead = stack.overhead_bytes
-        workspace = 0
+        outside = stack.overhead_bytes
     else:
-        overhead = stack.context_bytes + (stack.communicator_bytes if case.num_gpus > 1 else 0)
-        workspace = stack.workspace_bytes
+        outside = stack.context_bytes + (stack.communicator_bytes if case.num_gpus > 1 else 0)
     copies = _autocast_copies(case, state)
     checkpoints = case.workload.activation_checkpointing != "none"
 
     def at(phase: Phase, gradients: int, activations: int, buffers: int) -> Instant:
+        tensors = own.weights + own.master_weights + gradients + own.optimizer_states
+        tensors += activations + buffers + workspace
         return Instant(
             phase=phase,
             ledger=Ledger(
@@ -161,8 +169,9 @@ def _instants(
                 optimizer_states=own.optimizer_states,
                 activations=activations,
                 buffers=buffers + workspace,
-                overhead=overhead,
+                overhead=outside + tensors * stack.allocator_slack_permille // 1000,
             ),
+            outside=outside,
         )
 
     none = _gradients_at(case, state, own, share="none")

@@ -15,7 +15,9 @@ from generator.core.hf_config import model_from_config, model_from_parameter_cou
 from generator.core.model import Model
 from generator.core.nearest import did_you_mean
 from generator.core.run import (
+    ADAPTER_DTYPES,
     ATTENTION_KERNELS,
+    BASE_DTYPES,
     CHECKPOINTINGS,
     LOSSES,
     METHODS,
@@ -48,6 +50,7 @@ DEFAULTS: dict[str, object] = {
         "rank": 16,
         "target_modules": "all-linear",
         "adapter_dtype": "fp32",
+        "base_dtype": "nf4-dq",
         "dropout": False,
         "train_embeddings": False,
         "train_head": False,
@@ -64,7 +67,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "activation_checkpointing": CHECKPOINTINGS,
     "attention": ATTENTION_KERNELS,
     "loss": LOSSES,
-    "lora.adapter_dtype": ("fp32", "bf16"),
+    "lora.adapter_dtype": ADAPTER_DTYPES,
+    "lora.base_dtype": BASE_DTYPES,
 }
 
 RANGES: dict[str, tuple[int, int]] = {
@@ -272,11 +276,11 @@ def _lora(value: object) -> Lora:
             "lora.target_modules",
             f'lora.target_modules is {_shown(targets)}; use "all-linear" or a list of module names.',
         )
-    adapter_dtype = _choice("lora.adapter_dtype", filled["adapter_dtype"])
     return Lora(
         rank=_integer("lora.rank", filled["rank"]),
         target_modules=targets,
-        adapter_dtype="fp32" if adapter_dtype == "fp32" else "bf16",
+        adapter_dtype=_choice("lora.adapter_dtype", filled["adapter_dtype"]),  # type: ignore[arg-type]
+        base_dtype=_choice("lora.base_dtype", filled["base_dtype"]),  # type: ignore[arg-type]
         dropout=_boolean("lora.dropout", filled["dropout"]),
         train_embeddings=_boolean("lora.train_embeddings", filled["train_embeddings"]),
         train_head=_boolean("lora.train_head", filled["train_head"]),
@@ -364,6 +368,7 @@ def parse(given: Mapping[str, object], catalog: Catalog) -> Request:
         if isinstance(lora.target_modules, str)
         else list(lora.target_modules),
         "adapter_dtype": lora.adapter_dtype,
+        "base_dtype": lora.base_dtype,
         "dropout": lora.dropout,
         "train_embeddings": lora.train_embeddings,
         "train_head": lora.train_head,

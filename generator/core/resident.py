@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from generator.core import params, states
-from generator.core.dtypes import NF4, NF4_DOUBLE_QUANT
+from generator.core.dtypes import DTYPES
 from generator.core.model import Model, Tensor
 from generator.core.optimizer import Optimizer
 from generator.core.run import Lora, MethodName, Precision
@@ -72,19 +72,19 @@ def _adapter_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
     return tuple(parts)
 
 
-def _quantised_base_bytes(model: Model, stack: Stack) -> int:
-    """Bytes of a 4-bit base: linears in NF4, the rest in 16 bit, or FP32 after k-bit preparation.
+def _quantised_base_bytes(model: Model, lora: Lora, stack: Stack) -> int:
+    """Bytes of a quantised base: linears in its dtype, the rest in 16 bit, or FP32 after k-bit preparation.
 
     Shape: each matrix is rounded up to whole blocks by itself.
     Ignores: the quantisation code book (64 bytes per module).
     Source: S-QLORA section 3; bitsandbytes `Linear4bit`, which replaces every `nn.Linear` but the head.
     """
-    nf4 = NF4_DOUBLE_QUANT if stack.double_quantisation else NF4
+    base = DTYPES[lora.base_dtype]
     total = 0
     for tensor in params.tensors(model):
         quantised = tensor.kind == "linear" or (tensor.kind == "expert" and stack.quantises_experts)
         if quantised:
-            total += nf4.bytes_for(tensor.size) * tensor.count
+            total += base.bytes_for(tensor.size) * tensor.count
         else:
             total += (FP32_BYTES if stack.kbit_upcast else HALF_BYTES) * tensor.num_parameters
     return total
@@ -117,7 +117,7 @@ def resident(
     else:
         trained = _adapter_tensors(model, lora)
         if method == "qlora":
-            frozen_weights = _quantised_base_bytes(model, stack)
+            frozen_weights = _quantised_base_bytes(model, lora, stack)
         else:
             base_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
             frozen_weights = base_bytes * num_parameters

@@ -16,6 +16,7 @@ Checkpointing = Literal["none", "selective", "full"]
 AttentionKernel = Literal["flash", "sdpa", "eager"]
 Loss = Literal["standard", "chunked", "fused"]
 AdapterDType = Literal["fp32", "bf16"]
+BaseDType = Literal["nf4", "nf4-dq", "gptq-int4", "int8"]
 OptimizerImplementation = Literal["fused", "foreach"]
 
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
@@ -24,6 +25,8 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 CHECKPOINTINGS: tuple[Checkpointing, ...] = get_args(Checkpointing)
 ATTENTION_KERNELS: tuple[AttentionKernel, ...] = get_args(AttentionKernel)
 LOSSES: tuple[Loss, ...] = get_args(Loss)
+ADAPTER_DTYPES: tuple[AdapterDType, ...] = get_args(AdapterDType)
+BASE_DTYPES: tuple[BaseDType, ...] = get_args(BaseDType)
 
 ZERO_STAGE: dict[Strategy, int] = {"single": 0, "ddp": 0, "zero-1": 1, "zero-2": 2, "zero-3": 3}
 
@@ -39,6 +42,8 @@ class Lora:
     rank: int = 16
     target_modules: tuple[str, ...] | Literal["all-linear"] = "all-linear"
     adapter_dtype: AdapterDType = "fp32"
+    base_dtype: BaseDType = "nf4-dq"
+    """Storage of a quantised base's linear layers; QLoRA only."""
     dropout: bool = False
     train_embeddings: bool = False
     train_head: bool = False

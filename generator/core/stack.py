@@ -44,6 +44,8 @@ class Stack:
     """CUDA context and loaded kernels: outside PyTorch's allocator, seen by nvidia-smi."""
     workspace_bytes: int = 0
     """cuBLAS workspaces: inside PyTorch's allocator."""
+    allocator_slack_permille: int = 0
+    """What the caching allocator holds beyond the live tensors at their peak, in thousandths of them."""
     communicator_bytes: int = 0
     """NCCL channels and buffers of one process in a group: outside the allocator."""
     standard_loss: StandardLoss = "upcast"
@@ -53,7 +55,6 @@ class Stack:
     """Adapters and FP32 weights run under 16-bit autocast."""
     kbit_upcast: bool = False
     """`prepare_model_for_kbit_training` casts norms, embeddings and head of a quantised base to FP32."""
-    double_quantisation: bool = True
     quantises_experts: bool = False
     """4-bit bases reach routed experts that are fused 3-D tensors."""
     gradient_dtype: Literal["weights", "fp32"] = "weights"

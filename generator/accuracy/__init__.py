@@ -1,0 +1,89 @@
+"""Scores published measurements against the estimate: `python -m generator accuracy FILE.csv`."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from generator.accuracy.score import RowScore, score
+from generator.load import CATALOG_DIR, load_catalog
+
+THROUGHPUT_COLUMN = "tokens_per_second_per_gpu"
+OWN_MODELS = CATALOG_DIR / "measurements" / "memory-models.json"
+
+
+def _row_json(row: RowScore) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "predicted_bytes": row.predicted_bytes,
+        "measured_bytes": row.measured_bytes,
+        "error": row.error,
+        "verdict": row.verdict,
+        "skipped": row.skipped,
+        "low": row.low,
+        "high": row.high,
+    }
+
+
+def _print_table(summary: dict[str, Any], out: IO[str]) -> None:
+    def line(name: str, found: dict[str, Any] | None) -> None:
+        if found is None:
+            return
+        print(
+            f"{name[:58]:58} {found['num_rows']:5} {found['median']:8.1%} "
+            f"{found['percentile_90']:8.1%} {found['worst']:8.1%} {found['median_signed']:+8.1%}",
+            file=out,
+        )
+
+    print(f"{'':58} {'rows':>5} {'median':>8} {'90th':>8} {'worst':>8} {'signed':>8}", file=out)
+    for name in ("all", "quality A, allocated", "quality A and B"):
+        line(name, summary[name])
+    for group, found in summary.items():
+        if group.startswith("by "):
+            print(f"\n{group}", file=out)
+            for name, own in found.items():
+                line(name, own)
+    print(f"\nout of memory: {summary['out of memory']}", file=out)
+    print(f"ran: {summary['ran']}", file=out)
+    print(f"band: {summary['band']}", file=out)
+    print(f"\nskipped {summary['num_skipped']} of {summary['num_rows']} rows:", file=out)
+    for reason, count in summary["skipped"].items():
+        print(f"{count:5}  {reason[:100]}", file=out)
+
+
+def main(file: str, *, models: str | None, as_json: bool, out: IO[str]) -> int:
+    """Score one file and print rows and summary.
+
+    Args:
+        file: CSV of memory or throughput measurements, told apart by its columns.
+        models: JSON with configs of models outside the catalog; the measurements' own by default.
+        as_json: Print JSON instead of tables.
+        out: Where to print.
+    """
+    path = Path(file)
+    if not path.is_file():
+        print(f"accuracy: there is no file {path}; give a CSV file.", file=sys.stderr)
+        return 2
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        header = next(csv.reader(stream), [])
+    if THROUGHPUT_COLUMN in header:
+        from generator import throughput_accuracy
+
+        return throughput_accuracy.main(file, models=models, as_json=as_json, out=out)
+    if "gib_per_gpu" not in header:
+        print(
+            f"accuracy: {path} has no column gib_per_gpu; "
+            "use the columns of catalog/measurements/memory.csv.",
+            file=sys.stderr,
+        )
+        return 2
+    rows, summary = score(
+        path, load_catalog(), models=Path(models) if models is not None else OWN_MODELS
+    )
+    if as_json:
+        json.dump({"rows": [_row_json(row) for row in rows], "summary": summary}, out)
+        print(file=out)
+    else:
+        _print_table(summary, out)
+    return 0

@@ -1,0 +1,335 @@
+"""A published measurement as a request: what its columns say, in the words of the estimator.
+
+Everything is read from the columns that state it. A row that leaves something out which moves the
+answer is skipped with the reason.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from generator.core import params
+from generator.core.catalog import Catalog
+from generator.core.hf_config import model_from_config
+from generator.core.model import Model
+from generator.core.units import GIB
+
+Row = Mapping[str, str]
+
+METRICS = {
+    "max_memory_allocated": "allocated",
+    "peak active": "allocated",
+    "max_memory_reserved": "reserved",
+    "nvidia-smi": "total",
+    "stated": "total",
+    "fits (no reading given)": "total",
+}
+"""What a reading is to be compared with. A figure whose meter is not named is taken for the card's."""
+
+STRATEGIES = {
+    "single": "single",
+    "ddp": "ddp",
+    "fsdp": "zero-3",
+    "fsdp_qlora": "zero-3",
+    "zero1": "zero-1",
+    "zero2": "zero-2",
+    "zero3": "zero-3",
+}
+
+# Cards by the words that sources use; the memory size decides where a name alone does not.
+CARDS = (
+    (r"a100.*40", "a100-sxm-40gb"),
+    (r"a100", "a100-sxm-80gb"),
+    (r"h100.*(95|nvl|94)", "h100-nvl-94gb"),
+    (r"h100", "h100-sxm-80gb"),
+    (r"h200", "h200-sxm-141gb"),
+    (r"b200", "b200-sxm-180gb"),
+    (r"mi300x", "mi300x-192gb"),
+    (r"a10g", "a10g-24gb"),
+    (r"a5000", "rtx-a5000-24gb"),
+    (r"a6000|48gb class", "rtx-a6000-48gb"),
+    (r"3090", "rtx-3090-24gb"),
+    (r"4090", "rtx-4090-24gb"),
+    (r"\bt4\b", "t4-16gb"),
+    (r"\bl4\b", "l4-24gb"),
+    (r"l40s", "l40s-48gb"),
+    (r"v100.*32", "v100-32gb"),
+    (r"v100", "v100-16gb"),
+)
+
+TARGET_WORDS: dict[str, tuple[str, ...]] = {
+    "q": ("q_proj", "qkv_proj"),
+    "k": ("k_proj", "qkv_proj"),
+    "v": ("v_proj", "qkv_proj"),
+    "o": ("o_proj",),
+    "gate": ("gate_proj", "gate_up_proj"),
+    "up": ("up_proj", "gate_up_proj"),
+    "down": ("down_proj",),
+    # Qwen 1 names: fused attention input, one name for both output projections, gate and up.
+    "c_attn": ("q_proj", "k_proj", "v_proj", "qkv_proj"),
+    "c_proj": ("o_proj", "down_proj"),
+    "w1": ("gate_proj", "up_proj"),
+    "w2": ("gate_proj", "up_proj"),
+}
+
+
+class SkippedError(Exception):
+    """The row cannot be scored; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredCase:
+    """A row in the estimator's words: the request, what to compare, and the measured bytes."""
+
+    request: dict[str, Any]
+    compared: str
+    measured_bytes: int | None
+    card: str | None
+    is_out_of_memory: bool
+
+
+def _text(row: Row, name: str) -> str:
+    return (row.get(name) or "").strip()
+
+
+def _integer(row: Row, name: str) -> int:
+    text = _text(row, name)
+    if not text:
+        raise SkippedError(f"{name} is not stated")
+    try:
+        return int(float(text))
+    except ValueError:
+        raise SkippedError(f"{name} {text!r} is no number") from None
+
+
+def card_id(gpu: str) -> str | None:
+    """The catalog's card for a source's words, None where they do not name one.
+
+    Args:
+        gpu: `A100-SXM4-80GB`, `Tesla T4`, ...
+    """
+    words = gpu.lower()
+    for pattern, card in CARDS:
+        if re.search(pattern, words):
+            return card
+    return None
+
+
+def find_model(
+    name: str, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
+) -> tuple[Model, dict[str, Any] | str]:
+    """The model of a row: its record and how a request names it.
+
+    Args:
+        name: Hugging Face name as the row has it.
+        catalog: The catalog.
+        extra: Configs of models outside the catalog, by name.
+    """
+    for known, entry in extra.items():
+        if known.lower() == name.lower():
+            config = dict(entry["config"])
+            return model_from_config(config, name=known), {"config": config}
+    for model in catalog.models.values():
+        if model.hugging_face.lower() == name.lower() or name.lower() in model.aliases:
+            return model.model, model.id
+    raise SkippedError(f"no config for model {name!r}")
+
+
+def _targets(row: Row, model: Model) -> str | list[str]:
+    text = re.sub(r"\(.*?\)", "", _text(row, "lora_targets")).strip()
+    if not text:
+        raise SkippedError("lora_targets are not stated")
+    if text in ("all-linear", "all linear", "all"):
+        return "all-linear"
+    own = dict(model.module_names)
+    known = {tensor.module for tensor in params.linear_tensors(model)}
+    found: set[str] = set()
+    for word in re.split(r"[,\s]+", text):
+        short = word.removesuffix("_proj")
+        for usual in TARGET_WORDS.get(short, (word,)):
+            module = own.get(usual, usual)
+            if module in known:
+                found.add(module)
+    if not found:
+        raise SkippedError(f"lora_targets {text!r} name no module of the model")
+    return sorted(found)
+
+
+def _precision(row: Row, method: str) -> str:
+    base, compute, master = (
+        _text(row, name) for name in ("base_dtype", "compute_dtype", "master_weights")
+    )
+    if compute.startswith(("float8", "mxfp8")):
+        raise SkippedError(f"compute in {compute} is not modelled")
+    if base == "fp32":
+        if method != "full":
+            raise SkippedError("an FP32 base under an adapter is not modelled")
+        return "fp32" if compute == "fp32" else "amp"
+    if method != "full":
+        return "bf16-pure"
+    if base not in ("bf16", "fp16", ""):
+        raise SkippedError(f"full training of a base in {base} is not modelled")
+    if master == "none":
+        return "bf16-pure"
+    if master == "fp32":
+        return "bf16-mixed"
+    if "zero" in _text(row, "strategy") and (base or compute):
+        # DeepSpeed steps an FP32 master whenever its 16-bit mode is on.
+        return "bf16-mixed"
+    raise SkippedError("master_weights are not stated")
+
+
+def _optimizer(row: Row) -> tuple[str, str, bool]:
+    """Optimizer id, implementation and whether it runs during backward."""
+    text = _text(row, "optimizer").lower()
+    if not text:
+        raise SkippedError("optimizer is not stated")
+    if any(word in text for word in ("galore", "apollo", "lomo", "4bit", "distributed", "megatron")):
+        raise SkippedError(f"optimizer {text!r} has no record that fits this row")
+    in_backward = "backward" in text
+    if in_backward:
+        raise SkippedError("the optimizer steps during backward, which no record combines yet")
+    paged = "paged" in text and "if quantized" not in text
+    if "if quantized" in text:
+        paged = "qlora" in _text(row, "method")
+    if "8bit" in text or "8-bit" in text:
+        return ("paged-adamw-8bit" if paged else "adamw-8bit"), "fused", False
+    fused = "fused" in text or paged or "deepspeed" in text
+    return ("paged-adamw" if paged else "adamw"), ("fused" if fused else "foreach"), False
+
+
+def _loss(row: Row) -> str:
+    text = _text(row, "loss").lower()
+    if text in ("none", "no", "", "triton_ce (not fused with lm_head)"):
+        return "standard"
+    if text.startswith("chunked"):
+        return "chunked"
+    return "fused"
+
+
+def _stack(row: Row) -> tuple[str, str | None]:
+    """Stack id and version from the framework column."""
+    text = _text(row, "framework").lower()
+    loss = _text(row, "loss").lower()
+    strategy = _text(row, "strategy")
+    version = re.search(r"transformers (\d+(?:\.\d+)+)", text)
+    number = version.group(1) if version else None
+    if "lit-gpt" in text or "litgpt" in text:
+        return "litgpt", None
+    if "unsloth" in text:
+        return "unsloth", None
+    if "torchtitan" in text:
+        return "torchtitan", None
+    if "torchtune" in text:
+        return "torchtune", None
+    if "axolotl" in text:
+        return "axolotl", None
+    if "llama-factory" in text:
+        return "llama-factory", None
+    if "megatron" in text:
+        return "megatron", None
+    if strategy.startswith("zero") or "deepspeed" in text:
+        return "deepspeed", number
+    if "triton_ce" in loss:
+        return "hf-trainer-kernels", number
+    if "trl" in text or "transformers" in text:
+        return "hf-trainer", number
+    if strategy.startswith("fsdp"):
+        return "accelerate-fsdp", number
+    return "hf-trainer", number
+
+
+def measured_case(
+    row: Row, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
+) -> MeasuredCase:
+    """The request behind a row and what it measured.
+
+    Args:
+        row: One row of a file with the columns of `catalog/measurements/memory.csv`.
+        catalog: The catalog.
+        extra: Configs of models outside the catalog.
+
+    Raises:
+        SkippedError: the row leaves out or uses something that the estimate cannot take in.
+    """
+    method_text = _text(row, "method")
+    method, _, extras = method_text.partition("+")
+    if method not in ("full", "lora", "qlora"):
+        raise SkippedError(f"method {method_text or 'not stated'!r} is not modelled")
+    offload = _text(row, "cpu_offload")
+    if offload not in ("none", "", "paged"):
+        raise SkippedError(f"CPU offload of {offload} is not modelled")
+    strategy_text = _text(row, "strategy")
+    if strategy_text not in STRATEGIES:
+        raise SkippedError(f"strategy {strategy_text or 'not stated'!r} is not modelled")
+    strategy = STRATEGIES[strategy_text]
+    num_gpus = _integer(row, "num_gpus")
+    checkpointing = _text(row, "activation_checkpointing")
+    if checkpointing not in ("none", "full", "selective"):
+        raise SkippedError(f"activation_checkpointing is {checkpointing or 'not stated'}")
+    attention = _text(row, "attention")
+    if attention not in ("flash", "sdpa", "eager"):
+        raise SkippedError(f"attention is {attention or 'not stated'}")
+    metric = _text(row, "metric")
+    if metric not in METRICS:
+        raise SkippedError(f"metric {metric!r} is unknown")
+    model, named = find_model(_text(row, "model"), catalog, extra)
+    stack, version = _stack(row)
+    optimizer, implementation, _ = _optimizer(row)
+    request: dict[str, Any] = {
+        "model": named,
+        "method": method,
+        "precision": _precision(row, method),
+        "optimizer": optimizer,
+        "optimizer_implementation": implementation,
+        "strategy": "single" if num_gpus == 1 else strategy,
+        "num_gpus": num_gpus,
+        "sequence_length": _integer(row, "sequence_length"),
+        "micro_batch_size": _integer(row, "micro_batch_size"),
+        "gradient_accumulation_steps": int(float(_text(row, "gradient_accumulation_steps") or "1")),
+        "activation_checkpointing": checkpointing,
+        "attention": attention,
+        "loss": _loss(row),
+        "stack": stack,
+        "card": None,
+    }
+    if num_gpus > 1 and strategy == "single":
+        raise SkippedError(f"strategy single with {num_gpus} GPUs contradicts itself")
+    if version is not None:
+        request["stack_version"] = version
+    if method != "full":
+        request["lora"] = {
+            "rank": _integer(row, "lora_rank"),
+            "target_modules": _targets(row, model),
+            "train_embeddings": extras == "emb",
+            "train_head": extras == "emb",
+        }
+        base = _text(row, "base_dtype")
+        if method == "qlora":
+            request["lora"]["base_dtype"] = _base_dtype(base)
+    card = card_id(_text(row, "gpu"))
+    known_card = card if card in catalog.cards else None
+    request["card"] = known_card
+    gib = _text(row, "gib_per_gpu") or _text(row, "gb_per_gpu_unit_unstated")
+    out_of_memory = _text(row, "oom").lower() == "true"
+    measured = round(float(gib) * GIB) if gib and not out_of_memory else None
+    return MeasuredCase(
+        request=request,
+        compared=METRICS[metric],
+        measured_bytes=measured,
+        card=known_card,
+        is_out_of_memory=out_of_memory,
+    )
+
+
+def _base_dtype(text: str) -> str:
+    if text.startswith("nf4-dq"):
+        return "nf4-dq"
+    if text.startswith("nf4"):
+        return "nf4"
+    if text.startswith("gptq"):
+        return "gptq-int4"
+    if text.startswith("int8"):
+        return "int8"
+    raise SkippedError(f"base_dtype {text or 'not stated'!r} is not modelled")

@@ -1,0 +1,250 @@
+"""Estimate against measurement, row by row, and what the errors look like by group."""
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from generator.accuracy.rows import Row, SkippedError, measured_case
+from generator.core.api import answer
+from generator.core.catalog import Catalog
+from generator.core.errors import TrainfitError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowScore:
+    """One measured row: what was predicted, what was read, or why it was left out."""
+
+    id: str
+    predicted_bytes: int | None = None
+    measured_bytes: int | None = None
+    error: float | None = None
+    verdict: str | None = None
+    skipped: str | None = None
+    low: int | None = None
+    high: int | None = None
+    is_out_of_memory: bool = False
+    quality: str = ""
+    metric: str = ""
+    method: str = ""
+    strategy: str = ""
+    source: str = ""
+    model: str = ""
+    request: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors:
+    """How far off a group of rows is: absolute relative errors, and the signed median."""
+
+    num_rows: int
+    median: float
+    percentile_90: float
+    worst: float
+    median_signed: float
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """A percentile by linear interpolation between the closest ranks.
+
+    Args:
+        values: At least one number.
+        share: 0.5 for the median.
+    """
+    ordered = sorted(values)
+    position = share * (len(ordered) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+def errors(rows: Iterable[RowScore]) -> Errors | None:
+    """The errors of the rows that have one, None where none has.
+
+    Args:
+        rows: Scored rows.
+    """
+    signed = [row.error for row in rows if row.error is not None]
+    if not signed:
+        return None
+    absolute = [abs(error) for error in signed]
+    return Errors(
+        num_rows=len(signed),
+        median=percentile(absolute, 0.5),
+        percentile_90=percentile(absolute, 0.9),
+        worst=max(absolute),
+        median_signed=percentile(signed, 0.5),
+    )
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file as text by column.
+
+    Args:
+        path: A UTF-8 file with a header line.
+    """
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        return [
+            {key: value or "" for key, value in row.items() if key is not None}
+            for row in csv.DictReader(stream)
+        ]
+
+
+def read_models(path: Path | None) -> dict[str, dict[str, Any]]:
+    """Configs by model name, of the form of `catalog/measurements/memory-models.json`.
+
+    Args:
+        path: The JSON file, or None for none.
+    """
+    if path is None:
+        return {}
+    models: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return models
+
+
+def score_row(row: Row, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]) -> RowScore:
+    """One row scored, or skipped with the reason.
+
+    Args:
+        row: The row's text by column.
+        catalog: The catalog.
+        extra: Configs of models outside the catalog.
+    """
+    facts = {
+        "id": row.get("id", ""),
+        "quality": row.get("quality", ""),
+        "metric": row.get("metric", ""),
+        "method": row.get("method", ""),
+        "strategy": row.get("strategy", ""),
+        "source": row.get("source", ""),
+        "model": row.get("model", ""),
+        "is_out_of_memory": row.get("oom", "").strip().lower() == "true",
+    }
+    try:
+        case = measured_case(row, catalog, extra)
+        result = answer(case.request, catalog)
+    except SkippedError as reason:
+        return RowScore(**facts, skipped=str(reason))
+    except TrainfitError as problem:
+        return RowScore(**facts, skipped=f"{problem.field}: {problem.message}")
+    total = result["per_gpu"]["total"]
+    predicted = {
+        "allocated": result["allocated"],
+        "reserved": result["reserved"],
+        "total": total,
+    }[case.compared]
+    measured = case.measured_bytes
+    # The band is about the card's total; an allocator's own reading is compared with its part of it.
+    scale = predicted / total
+    return RowScore(
+        **facts,
+        predicted_bytes=predicted,
+        measured_bytes=measured,
+        error=None if measured is None else predicted / measured - 1,
+        verdict=None if result["card"] is None else result["card"]["verdict"],
+        low=round(result["low"] * scale),
+        high=round(result["high"] * scale),
+        request=case.request,
+    )
+
+
+GROUPS: dict[str, Callable[[RowScore], str]] = {
+    "quality": lambda row: row.quality or "none",
+    "metric": lambda row: row.metric or "none",
+    "method": lambda row: row.method.partition("+")[0],
+    "strategy": lambda row: "single" if row.strategy == "single" else "sharded",
+    "method and strategy": lambda row: (
+        f"{row.method.partition('+')[0]}, {'single' if row.strategy == 'single' else 'sharded'}"
+    ),
+    "source": lambda row: row.source,
+}
+
+
+def summarise(rows: Sequence[RowScore]) -> dict[str, Any]:
+    """Errors of all rows, of the bars' groups, and by quality, metric, method, strategy and source.
+
+    Args:
+        rows: All rows, skipped ones included.
+    """
+    scored = [row for row in rows if row.error is not None]
+    good = [row for row in scored if row.quality in ("A", "B")]
+    judged = [row for row in rows if row.verdict is not None and row.skipped is None]
+    out = [row for row in judged if row.is_out_of_memory]
+    ran = [row for row in judged if not row.is_out_of_memory]
+    inside = [
+        row
+        for row in good
+        if row.low is not None
+        and row.high is not None
+        and row.measured_bytes is not None
+        and row.low <= row.measured_bytes <= row.high
+    ]
+    half_widths = [
+        (row.high - row.low) / 2 / row.predicted_bytes
+        for row in good
+        if row.low is not None and row.high is not None and row.predicted_bytes
+    ]
+    summary: dict[str, Any] = {
+        "num_rows": len(rows),
+        "num_scored": len(scored),
+        "num_skipped": sum(row.skipped is not None for row in rows),
+        "all": _plain(errors(scored)),
+        "quality A, allocated": _plain(
+            errors(
+                row
+                for row in scored
+                if row.quality == "A" and row.metric == "max_memory_allocated"
+            )
+        ),
+        "quality A and B": _plain(errors(good)),
+        "out of memory": {
+            "num_rows": len(out),
+            "judged_fits": sum(row.verdict == "fits" for row in out),
+        },
+        "ran": {"num_rows": len(ran), "judged_no": sum(row.verdict == "no" for row in ran)},
+        "band": {
+            "num_rows": len(good),
+            "share_inside": len(inside) / len(good) if good else None,
+            "median_half_width": percentile(half_widths, 0.5) if half_widths else None,
+        },
+    }
+    for name, key in GROUPS.items():
+        members: dict[str, list[RowScore]] = {}
+        for row in scored if name in ("quality", "metric") else good:
+            members.setdefault(key(row), []).append(row)
+        summary[f"by {name}"] = {
+            group: _plain(errors(own)) for group, own in sorted(members.items())
+        }
+    reasons: dict[str, int] = {}
+    for row in rows:
+        if row.skipped is not None:
+            reasons[row.skipped] = reasons.get(row.skipped, 0) + 1
+    summary["skipped"] = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+    return summary
+
+
+def _plain(found: Errors | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        key: round(value, 4) if isinstance(value, float) else value
+        for key, value in asdict(found).items()
+    }
+
+
+def score(
+    path: Path, catalog: Catalog, *, models: Path | None = None
+) -> tuple[list[RowScore], dict[str, Any]]:
+    """Every row of a file scored, and the summary.
+
+    Args:
+        path: A CSV with the columns of `catalog/measurements/memory.csv`.
+        catalog: The catalog.
+        models: Configs of models outside the catalog.
+    """
+    extra = read_models(models)
+    rows = [score_row(row, catalog, extra) for row in read_rows(path)]
+    return rows, summarise(rows)
