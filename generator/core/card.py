@@ -78,7 +78,7 @@ class Card:
     price_date: str | None = None
     """Month of the newest quote."""
     status: Literal["current", "legacy", "announced"] = "current"
-    """`announced`: not on sale or not seen on sale. `legacy`: no longer made."""
+    """`announced`: not seen on sale. `legacy`: a generation whose matrix units do not take BF16."""
     released: str | None = None
     """Month of release: `2022-10`; `2026-H2` where only the half-year is known."""
     note: str = ""
