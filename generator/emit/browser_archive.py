@@ -83,7 +83,7 @@ def manifest(*, archive: BrowserArchive, runtime: PyodideRuntime) -> dict[str, A
 
     `core.file` lies beside the manifest. `pyodide.folder` is relative to the manifest; in it lie
     `entry` (the module that exports `loadPyodide`), `standard_library` (for its `stdLibURL`) and
-    the rest of `files`. Sizes are before the web server's compression.
+    the rest of `files`; `lock` goes to `lockFileContents`. Sizes are before compression.
     """
     return {
         "core": {
@@ -97,6 +97,7 @@ def manifest(*, archive: BrowserArchive, runtime: PyodideRuntime) -> dict[str, A
             "entry": runtime.entry,
             "standard_library": runtime.standard_library,
             "files": dict(sorted(runtime.file_bytes.items())),
+            "lock": dict(runtime.lock),
         },
     }
 

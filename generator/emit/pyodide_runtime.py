@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 REPOSITORY_DIR = Path(__file__).resolve().parents[2]
 PACKAGE_DIR = REPOSITORY_DIR / "node_modules" / "pyodide"
@@ -42,6 +43,8 @@ class PyodideRuntime:
     entry: str
     standard_library: str
     file_bytes: Mapping[str, int]
+    lock: Mapping[str, Any]
+    """For `lockFileContents`: the release's own facts and no packages, so that none is asked for."""
 
 
 def write_runtime(
@@ -81,6 +84,7 @@ def write_runtime(
         entry=ENTRY,
         standard_library=library_name,
         file_bytes={name: (target / name).stat().st_size for name in served},
+        lock=empty_lock(package_dir),
     )
 
 
@@ -93,6 +97,12 @@ def package_version(package_dir: Path = PACKAGE_DIR) -> str:
         )
     version: str = json.loads(description.read_text(encoding="utf-8"))["version"]
     return version
+
+
+def empty_lock(package_dir: Path = PACKAGE_DIR) -> dict[str, Any]:
+    """A package list of the installed release without a package in it."""
+    lock = json.loads((package_dir / "pyodide-lock.json").read_text(encoding="utf-8"))
+    return {"info": lock["info"], "packages": {}}
 
 
 def trimmed_stdlib(*, package_dir: Path = PACKAGE_DIR, cache_dir: Path = CACHE_DIR) -> bytes:

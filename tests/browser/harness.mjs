@@ -85,17 +85,12 @@ export async function loadServedPython(siteFolder) {
   const python = await loadPyodide({
     indexURL: folder,
     stdLibURL: resolve(folder, manifest.pyodide.standard_library),
-    // An empty list of further packages: without it, Pyodide would ask for one.
-    lockFileContents: emptyLock(manifest.pyodide.version),
+    // Without a list of packages, Pyodide would ask for one.
+    lockFileContents: manifest.pyodide.lock,
     packageBaseUrl: folder,
   });
   const archive = readFileSync(resolve(assets, "core", manifest.core.file));
   python.FS.writeFile("/core.zip", new Uint8Array(archive));
   python.runPython("import sys; sys.path.insert(0, '/core.zip')");
   return { python, manifest };
-}
-
-export function emptyLock(version) {
-  const info = { arch: "wasm32", platform: "emscripten", version, python: "3.14", abi_version: "" };
-  return { info, packages: {} };
 }

@@ -87,6 +87,7 @@ def test_the_manifest_names_the_files_and_their_sizes() -> None:
         entry="pyodide.mjs",
         standard_library="python_stdlib-fedcba9876543210.zip",
         file_bytes={"python_stdlib-fedcba9876543210.zip": 7, "pyodide.mjs": 3},
+        lock={"info": {"abi_version": "2026_0"}, "packages": {}},
     )
 
     assert json.loads(json.dumps(manifest(archive=archive, runtime=runtime))) == {
@@ -97,5 +98,6 @@ def test_the_manifest_names_the_files_and_their_sizes() -> None:
             "entry": "pyodide.mjs",
             "standard_library": "python_stdlib-fedcba9876543210.zip",
             "files": {"pyodide.mjs": 3, "python_stdlib-fedcba9876543210.zip": 7},
+            "lock": {"info": {"abi_version": "2026_0"}, "packages": {}},
         },
     }
