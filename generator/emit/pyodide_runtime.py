@@ -44,7 +44,7 @@ class PyodideRuntime:
     standard_library: str
     file_bytes: Mapping[str, int]
     lock: Mapping[str, Any]
-    """For `lockFileContents`: the release's own facts and no packages, so that none is asked for."""
+    """For `lockFileContents`: the release itself and no packages, so that none is asked for."""
 
 
 def write_runtime(
