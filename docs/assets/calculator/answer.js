@@ -1,0 +1,239 @@
+/* The answer to one request: verdict, breakdown, what would change it, and what it rests on. */
+
+import { phaseName, sequenceCurve } from "./charts.js";
+import { el } from "./dom.js";
+import { COMPONENTS, VERDICTS } from "./fields.js";
+import { count, gb, gbNumber, gpus, parameters, percent, verdictText } from "./format.js";
+
+const section = (title, ...children) =>
+  el("section", { class: "tf-section" }, el("h3", { class: "tf-section-title" }, title), ...children);
+
+/** One sentence for screen readers and for the strip on phones. */
+export function summary(result, card) {
+  const total = gb(result.per_gpu.total);
+  if (card === null || result.card === null) return `${total} per GPU`;
+  return `${verdictText(result.card.verdict)}: ${total} of ${card.memory_marketed_gb} GB per GPU, ${gpus(result.num_gpus)}`;
+}
+
+const capitalised = (text) => text[0].toUpperCase() + text.slice(1);
+
+/** The reason without the figures that the headline already has. */
+function reasonBeyond(result) {
+  const { reason } = result.card;
+  const cut = reason.indexOf(": ");
+  return cut > 0 && reason.startsWith(gb(result.per_gpu.total)) ? `${capitalised(reason.slice(cut + 2))}` : reason;
+}
+
+/** Verdict, figure and reason. */
+export function headline(result, card) {
+  const { per_gpu: lines } = result;
+  const verdict = card === null || result.card === null ? null : result.card.verdict;
+  const notes = [
+    result.low === result.high ? null : `likely between ${gbNumber(result.low)} and ${gb(result.high)}`,
+    `PyTorch allocates ${gb(result.allocated)}`,
+    `peak: ${phaseName(result.peak_phase).toLowerCase()}`,
+  ].filter((note) => note !== null);
+  const trained =
+    result.num_trainable_parameters === result.num_parameters
+      ? "all trained"
+      : `${parameters(result.num_trainable_parameters)} trained`;
+  return el(
+    "div",
+    { class: "tf-headline" },
+    el(
+      "p",
+      { class: verdict === null ? "tf-verdict" : `tf-verdict verdict-${verdict}` },
+      verdict === null
+        ? null
+        : el(
+            "span",
+            { class: "tf-verdict-word" },
+            el("span", { class: "tf-sign", "aria-hidden": "true" }, VERDICTS[verdict].sign),
+            ` ${capitalised(VERDICTS[verdict].word)}`,
+          ),
+      el(
+        "span",
+        { class: "tf-figure" },
+        el("span", { class: "tf-figure-number", "data-tf": "total", "data-bytes": lines.total }, gbNumber(lines.total)),
+        card === null ? " GB per GPU" : ` of ${card.memory_marketed_gb} GB per GPU`,
+      ),
+      el("span", { class: "tf-count" }, card === null ? gpus(result.num_gpus) : `${count(result.num_gpus)} × ${card.name}`),
+    ),
+    result.card === null ? null : el("p", { class: "tf-reason" }, reasonBeyond(result)),
+    el("p", { class: "tf-notes" }, `${notes.join(" · ")} · ${parameters(result.num_parameters)} parameters, ${trained}`),
+  );
+}
+
+/** A memory line as a term of the sum: `16.1 ÷ 8`, or what of it is alive at the peak. */
+function divided({ bytes, term }) {
+  if (term === undefined || term.divisor === 1) return gbNumber(bytes);
+  const share = term.bytes / term.divisor;
+  return Math.abs(share - bytes) <= share * 0.005 ? `${gbNumber(term.bytes)} ÷ ${count(term.divisor)}` : gbNumber(bytes);
+}
+
+/** The memory lines as a ledger, with the sum that leads from the whole to one GPU. */
+export function ledger(result) {
+  const { per_gpu: lines } = result;
+  const used = COMPONENTS.filter(([key]) => lines[key] > 0).map(([key, label, word]) => ({
+    key,
+    label,
+    word,
+    term: divided({ bytes: lines[key], term: result.formula[key] }),
+  }));
+  const isSharded = used.some(({ term }) => term.includes("÷"));
+  const row = ({ key, label, term }) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, el("span", { class: `tf-swatch tf-back-${key}`, "aria-hidden": "true" }), label),
+      isSharded ? el("td", { class: "tf-quiet" }, term) : null,
+      el("td", {}, gbNumber(lines[key])),
+      el("td", { class: "tf-quiet" }, percent(lines[key] / lines.total)),
+    );
+  const sum = used.map(({ word, term }) => `${word} ${term}`).join(" + ");
+  return el(
+    "div",
+    { class: "tf-ledger-box" },
+    el(
+      "table",
+      { class: "tf-ledger" },
+      el("caption", { class: "tf-hidden" }, "Memory of one GPU by component, in GB"),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("th", { scope: "col" }, `At the peak: ${phaseName(result.peak_phase).toLowerCase()}`),
+          isSharded ? el("th", { scope: "col" }, "whole ÷ GPUs") : null,
+          el("th", { scope: "col" }, "GB per GPU"),
+          el("th", { scope: "col" }, "share"),
+        ),
+      ),
+      el("tbody", {}, ...used.map(row)),
+      el(
+        "tfoot",
+        {},
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, "Total"),
+          isSharded ? el("td") : null,
+          el("td", {}, gbNumber(lines.total)),
+          el("td"),
+        ),
+      ),
+    ),
+    el("p", { class: "tf-formula" }, `per GPU = ${sum} = ${gb(lines.total)}`),
+  );
+}
+
+/** Changes that would make it fit, cheapest first, each a button that makes it. */
+export function changes(list, onApply) {
+  return section(
+    "Cheapest changes that fit",
+    list.length === 0
+      ? el("p", { class: "tf-notes" }, "No single change makes it fit; try two, or a larger card in the table below.")
+      : el(
+          "ol",
+          { class: "tf-changes" },
+          ...list.map((change) =>
+            el(
+              "li",
+              {},
+              el("button", { type: "button", class: "tf-link-button", onclick: () => onApply(change) }, capitalised(change.label)),
+              el("span", { class: `verdict-${change.verdict}` }, ` ${verdictText(change.verdict)}, ${gb(change.total)}`),
+              el("span", { class: "tf-tag" }, change.changes_training ? `${change.cost}; changes what is learned` : change.cost),
+            ),
+          ),
+        ),
+  );
+}
+
+/** What the core's solvers found, with a button where the finding is a setting. */
+export function solutions(solved, { cardName, onApply }) {
+  const row = (label, text, change) =>
+    el(
+      "div",
+      { class: "tf-solution" },
+      el("dt", {}, label),
+      el(
+        "dd",
+        {},
+        text,
+        change === null
+          ? null
+          : el("button", { type: "button", class: "tf-link-button", onclick: () => onApply(change), "aria-label": `Use: ${label}, ${text}` }, "use"),
+      ),
+    );
+  const none = ["none fits", null];
+  const { longest_sequence: longest, largest_micro_batch: batch, fewest_gpus: fewest, cheapest } = solved;
+  const limit = solved.context_length;
+  const isBeyond = typeof limit === "number" && longest > limit;
+  const tokens = isBeyond ? `${count(longest)} tokens, beyond the model’s ${count(limit)}` : `${count(longest)} tokens`;
+  return el(
+    "dl",
+    { class: "tf-solutions" },
+    row("Longest sequence", ...(longest ? [tokens, { sequence_length: longest }] : none)),
+    row("Largest micro-batch", ...(batch ? [count(batch), { micro_batch_size: batch }] : none)),
+    row("Fewest GPUs", ...(fewest ? [gpus(fewest), { num_gpus: fewest }] : none)),
+    row(
+      "Cheapest per hour",
+      ...(cheapest
+        ? [
+            `${count(cheapest.num_gpus)} × ${cardName(cheapest.card)}, $${cheapest.usd_per_hour.toFixed(2)} an hour`,
+            { card: cheapest.card, num_gpus: cheapest.num_gpus },
+          ]
+        : none),
+    ),
+  );
+}
+
+/** Communication and time. */
+export function running(result, card) {
+  const rows = [];
+  const row = (label, text) => rows.push(el("div", { class: "tf-solution" }, el("dt", {}, label), el("dd", {}, text)));
+  const sent = result.communication;
+  const isSent = sent.bytes_sent_per_gpu_per_step > 0;
+  row(
+    "Sent per GPU and step",
+    isSent ? `${gb(sent.bytes_sent_per_gpu_per_step)}, ${sent.relative_to_ddp.toFixed(2)} × DDP` : "nothing",
+  );
+  const speed = result.throughput.tokens_per_second;
+  if (typeof speed === "number" && speed > 0) {
+    row("Speed, all GPUs", `about ${count(Number(speed.toPrecision(2)))} tokens per second`);
+    const hours = 1e9 / speed / 3600;
+    const shown = (value) => count(Number(value.toPrecision(2)));
+    row("A billion tokens", `about ${shown(hours)} hours`);
+    const price = card?.price_usd_per_hour;
+    if (typeof price === "number") {
+      const high = card.price_usd_per_hour_high ?? price;
+      const cost = (rate) => count(Number((rate * hours * result.num_gpus).toPrecision(2)));
+      const range = high > price ? `$${cost(price)} to $${cost(high)}` : `$${cost(price)}`;
+      row("At rental prices", `${range} (${card.price_date ?? "undated"})`);
+    }
+  }
+  return section("Communication, time and cost", el("dl", { class: "tf-solutions" }, ...rows));
+}
+
+/** What the answer rests on. */
+export function assumptions(result) {
+  return el(
+    "details",
+    { class: "tf-assumptions" },
+    el("summary", {}, "What this assumes"),
+    el("ul", {}, ...result.assumptions.map((text) => el("li", {}, text))),
+  );
+}
+
+/** Memory against sequence length. */
+export function curveSection({ points, result, request, card, width }) {
+  const picture = sequenceCurve({
+    points,
+    current: request.sequence_length,
+    total: result.per_gpu.total,
+    card,
+    width,
+  });
+  return section("Memory against sequence length", picture);
+}

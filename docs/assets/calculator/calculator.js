@@ -1,0 +1,348 @@
+/* The calculator page: state in the URL fragment, form on one side, answer on the other.
+
+   The page arrives with the answer for its defaults already in it. `start.json` holds what that answer
+   was made from, so charts and controls work before Python has loaded; every other answer comes from the
+   core in the worker. */
+
+import * as answer from "./answer.js";
+import { phaseBars } from "./charts.js";
+import { el, setText } from "./dom.js";
+import { Engine } from "./engine.js";
+import { copy, download, toCsv, toJson, toMarkdown } from "./export.js";
+import { buildForm } from "./form.js";
+import { CardGrid } from "./grid.js";
+import { describeOwnModel } from "./model-input.js";
+import { changesOf, decode, defaultState, encode, fitsInLink, toRequest, withChanges } from "./state.js";
+
+const START_URL = new URL("./start.json", import.meta.url);
+const LINK_DELAY_MS = 250; // Safari refuses more than 100 history changes in 30 seconds
+const SPEAK_DELAY_MS = 700; // after the last key, so that a screen reader hears one answer
+const SOLVE_DELAY_MS = 120;
+const IDLE_START_MS = 1500;
+
+class Calculator {
+  constructor(root, start) {
+    this.root = root;
+    this.catalogue = start.catalogue;
+    this.curveLengths = start.page.curve.points.map((point) => point.sequence_length);
+    this.cards = new Map(this.catalogue.cards.map((card) => [card.id, card]));
+    this.models = new Map(this.catalogue.models.map((model) => [model.id, model]));
+    this.state = defaultState();
+    this.shown = null; // what the answer on the page was made from
+    this.engine = new Engine({
+      onProgress: (progress) => this.#showProgress(progress),
+      onReady: () => this.#showProgress(null),
+      onFailure: (message) => this.#showFailure(message),
+    });
+    this.#build();
+    this.#readLink();
+    this.#show(start.page, toRequest(defaultState()));
+    if (encode(this.state) !== encode(defaultState())) this.#compute();
+    this.#startOnInterest();
+  }
+
+  #build() {
+    this.form = buildForm({ catalogue: this.catalogue, onChange: (key, value) => this.#choose(key, value) });
+    this.answerBox = this.root.querySelector("[data-tf=answer]");
+    this.status = this.root.querySelector("[data-tf=status]");
+    this.live = el("p", { class: "tf-hidden", role: "status", "aria-live": "polite" });
+    this.problems = el("div", { class: "tf-notice", hidden: true });
+    this.headBox = el("div");
+    this.changesBox = el("div");
+    this.barsBox = el("div", { class: "tf-breakdown" });
+    this.ledgerBox = el("div");
+    this.solveBox = el("div");
+    this.curveBox = el("div");
+    this.runningBox = el("div");
+    this.assumptionsBox = el("div");
+    this.grid = new CardGrid((card, numGpus) => this.#change({ card, num_gpus: numGpus }));
+    this.strip = el("p", { class: "tf-strip", "aria-hidden": "true" });
+    this.answerBox.replaceChildren(
+      this.headBox,
+      this.changesBox,
+      this.barsBox,
+      el("div", { class: "tf-columns" }, this.ledgerBox, el("div", {}, this.solveBox, this.runningBox)),
+      this.#shareRow(),
+    );
+    this.root.querySelector("[data-tf=form]").replaceChildren(this.form.root);
+    this.root.querySelector("[data-tf=details]").replaceChildren(
+      this.curveBox,
+      el(
+        "section",
+        { class: "tf-section" },
+        el("h3", { class: "tf-section-title", id: "tf-grid-title" }, "All cards"),
+        el("p", { class: "tf-notes", id: "tf-grid-help" }, "Share of each card that one GPU of the set-up needs, by number of GPUs. Choose a cell to judge against it; arrow keys move."),
+        el("div", { class: "tf-scroll" }, this.grid.table),
+      ),
+      this.assumptionsBox,
+    );
+    this.root.prepend(this.problems);
+    this.root.append(this.live, this.strip);
+    addEventListener("hashchange", () => {
+      if (this.#readLink()) this.#compute();
+    });
+    let width = 0;
+    new ResizeObserver(() => {
+      const now = this.#curveWidth();
+      if (now !== width && this.shown !== null) this.#showCurve();
+      width = now;
+    }).observe(this.curveBox);
+  }
+
+  /** Python starts when someone shows interest, or when the browser has nothing else to do. */
+  #startOnInterest() {
+    const start = () => this.engine.start();
+    this.root.addEventListener("pointerdown", start, { once: true });
+    this.root.addEventListener("keydown", start, { once: true });
+    this.root.addEventListener("focusin", start, { once: true });
+    const idle = globalThis.requestIdleCallback ?? ((callback) => setTimeout(callback, IDLE_START_MS));
+    idle(start, { timeout: IDLE_START_MS });
+  }
+
+  /** Takes the state of the address over; false where it holds none or the same. */
+  #readLink() {
+    const decoded = decode(location.hash);
+    const state = decoded?.state ?? defaultState();
+    this.#showProblems(decoded?.problems ?? []);
+    const isNew = encode(state) !== encode(this.state) || typeof state.model !== "string";
+    this.state = state;
+    this.form.show(state);
+    return isNew;
+  }
+
+  /** One control was used. A training stack brings the settings that it makes by itself. */
+  #choose(key, value) {
+    const own = key === "stack" ? this.catalogue.stacks.find((stack) => stack.id === value).defaults : {};
+    this.#change({ [key]: value, ...own });
+  }
+
+  #change(changes) {
+    this.state = withChanges(this.state, changes);
+    this.form.show(this.state);
+    this.#showProblems([]);
+    this.#writeLink();
+    this.#compute();
+  }
+
+  #writeLink() {
+    clearTimeout(this.linkTimer);
+    this.linkTimer = setTimeout(() => history.replaceState(history.state, "", this.#link()), LINK_DELAY_MS);
+  }
+
+  #link() {
+    const link = new URL(location.href);
+    link.hash = encode(this.state);
+    return link.href;
+  }
+
+  async #compute() {
+    const request = toRequest(this.state);
+    clearTimeout(this.solveTimer);
+    this.root.setAttribute("aria-busy", "true");
+    let page;
+    try {
+      page = await this.engine.ask("page", { ...request, op: "page", sequence_lengths: this.curveLengths });
+    } catch (error) {
+      this.root.removeAttribute("aria-busy");
+      if (this.engine.state === "ready") this.#showProblems([`No answer: ${error.message}`]);
+      return;
+    }
+    if (page === null) return; // a newer state is on its way
+    this.root.removeAttribute("aria-busy");
+    this.#showProgress(null);
+    if (page.error !== undefined) {
+      this.#showRefusal(page.error);
+      return;
+    }
+    this.#show(page, request);
+    this.solveTimer = setTimeout(() => this.#solve(request), SOLVE_DELAY_MS);
+    clearTimeout(this.speakTimer);
+    this.speakTimer = setTimeout(() => setText(this.live, answer.summary(page.estimate, this.#card())), SPEAK_DELAY_MS);
+  }
+
+  async #solve(request) {
+    if (request.card === null) {
+      this.solveBox.replaceChildren();
+      return;
+    }
+    let solved;
+    try {
+      solved = await this.engine.ask("solve", { ...request, op: "solve" });
+    } catch {
+      return; // the page's own answer stands without it
+    }
+    if (solved === null || solved.error !== undefined || this.shown?.request !== request) return;
+    this.#showSolved(solved);
+  }
+
+  #card() {
+    return this.cards.get(this.shown.request.card) ?? null;
+  }
+
+  #show(page, request) {
+    this.shown = { ...page, request };
+    const card = this.#card();
+    const result = page.estimate;
+    this.form.markError(null);
+    this.answerBox.classList.remove("tf-stale");
+    this.headBox.replaceChildren(answer.headline(result, card));
+    const changes = result.card === null || result.card.verdict === "fits" ? null : answer.changes(result.changes, (suggestion) => this.#change(changesOf(suggestion, this.state)));
+    this.changesBox.replaceChildren(...(changes === null ? [] : [changes]));
+    this.barsBox.replaceChildren(phaseBars(result, card));
+    this.ledgerBox.replaceChildren(answer.ledger(result));
+    this.runningBox.replaceChildren(answer.running(result, card));
+    this.assumptionsBox.replaceChildren(answer.assumptions(result));
+    this.grid.show(this.#sorted(page.grid), { card: request.card, numGpus: result.num_gpus });
+    this.strip.className = `tf-strip verdict-${result.card?.verdict ?? "none"}`;
+    setText(this.strip, answer.summary(result, card));
+    this.#showCurve();
+    if (page.solve !== undefined) this.#showSolved(page.solve);
+  }
+
+  /** The table's rows by memory, so that the line between what fits and what does not is a line. */
+  #sorted(grid) {
+    const size = (row) => this.cards.get(row.id)?.memory_marketed_gb ?? 0;
+    return { ...grid, cards: [...grid.cards].sort((left, right) => size(left) - size(right)) };
+  }
+
+  #curveWidth() {
+    return Math.max(280, Math.floor(this.curveBox.clientWidth));
+  }
+
+  #showCurve() {
+    const { curve, estimate, request } = this.shown;
+    this.curveBox.replaceChildren(
+      answer.curveSection({
+        points: curve.points,
+        result: estimate,
+        request,
+        card: this.#card(),
+        width: this.#curveWidth(),
+      }),
+    );
+  }
+
+  #showSolved(solved) {
+    this.solveBox.replaceChildren(
+      el("h3", { class: "tf-section-title" }, "What would fit"),
+      answer.solutions(solved, {
+        cardName: (id) => this.cards.get(id)?.name ?? id,
+        onApply: (changes) => this.#change(changes),
+      }),
+    );
+  }
+
+  #showRefusal(error) {
+    this.form.markError(error.field ?? null);
+    this.answerBox.classList.add("tf-stale");
+    this.#showProblems([`${error.message} (${error.field}: ${error.code})`, "The figures below are those of the last set-up that could be computed."]);
+  }
+
+  #showProblems(sentences) {
+    this.problems.hidden = sentences.length === 0;
+    this.problems.replaceChildren(...sentences.map((sentence) => el("p", { role: "alert" }, sentence)));
+  }
+
+  #showProgress(progress) {
+    const isWaiting = progress !== null;
+    this.status.hidden = !isWaiting;
+    if (!isWaiting) return;
+    const bar = this.status.querySelector("progress") ?? el("progress", { max: 1, "aria-label": "Loading the calculator" });
+    bar.value = progress.share;
+    this.status.replaceChildren(bar, el("span", {}, `${progress.label}… the answer shown is already complete for the settings it names.`));
+  }
+
+  #showFailure(message) {
+    this.root.removeAttribute("aria-busy");
+    this.status.hidden = false;
+    this.status.replaceChildren(
+      el(
+        "p",
+        { role: "alert", class: "tf-failure" },
+        `The calculator could not run: ${message}. The answer shown stands for the settings that it names, and the tables of all models need no script. `,
+        el(
+          "button",
+          {
+            type: "button",
+            class: "tf-link-button",
+            onclick: () => {
+              this.engine.reset();
+              this.engine.start();
+              this.#compute();
+            },
+          },
+          "Try again",
+        ),
+      ),
+    );
+  }
+
+  #modelName() {
+    const { model } = this.shown.request;
+    return typeof model === "string" ? (this.models.get(model)?.name ?? model) : describeOwnModel(model);
+  }
+
+  #shareRow() {
+    const said = el("span", { class: "tf-said", role: "status" });
+    const fallback = el("textarea", { class: "tf-input tf-copy", rows: 4, readonly: true, hidden: true, "aria-label": "Text to copy" });
+    const offer = async (text, what) => {
+      const isCopied = await copy(text);
+      fallback.hidden = isCopied;
+      if (!isCopied) {
+        fallback.value = text;
+        fallback.focus();
+        fallback.select();
+      }
+      setText(said, isCopied ? `${what} copied` : "Copy the text below");
+    };
+    const shown = () => ({
+      result: this.shown.estimate,
+      request: this.shown.request,
+      card: this.#card(),
+      modelName: this.#modelName(),
+      link: this.#link(),
+    });
+    const button = (label, onclick) => el("button", { type: "button", class: "tf-button", onclick }, label);
+    return el(
+      "div",
+      { class: "tf-share", role: "group", "aria-label": "Share this answer" },
+      button("Copy link", () => {
+        history.replaceState(history.state, "", this.#link());
+        offer(this.#link(), fitsInLink(this.state) ? "Link" : "Link without your config (too long for a link)");
+      }),
+      button("Copy Markdown", () => offer(toMarkdown(shown()), "Markdown")),
+      button("Copy JSON", () => offer(toJson(shown()), "JSON")),
+      button("Download CSV", () => download("trainfit-cards.csv", "text/csv", toCsv(this.shown.grid))),
+      button("Reset", () => {
+        this.state = defaultState();
+        this.#change({});
+      }),
+      said,
+      fallback,
+    );
+  }
+}
+
+const mounted = new WeakSet();
+
+async function mount() {
+  const root = document.getElementById("tf-calculator");
+  if (root === null || mounted.has(root)) return;
+  mounted.add(root);
+  const status = root.querySelector("[data-tf=status]");
+  try {
+    const response = await fetch(START_URL);
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    new Calculator(root, await response.json());
+    root.dataset.tfReady = "";
+  } catch (error) {
+    status.hidden = false;
+    status.replaceChildren(
+      el("p", { role: "alert", class: "tf-failure" }, `The calculator could not start (${error.message}). The answer below and the tables of all models need no script.`),
+    );
+  }
+}
+
+mount();
+// With instant navigation the theme swaps the page's content and announces it here.
+globalThis.document$?.subscribe(mount);

@@ -1,0 +1,108 @@
+/* The page's side of the worker that runs the Python core.
+
+   One call is in flight at a time. Each kind of question has one waiting place, and a newer question
+   takes it over: while someone types, only the first and the latest state are computed. */
+
+const ANSWER_LIMIT_MS = 20_000;
+
+export class Engine {
+  #worker = null;
+  #state = "idle"; // idle | starting | ready | failed
+  #waiting = new Map();
+  #inFlight = null;
+  #nextId = 1;
+  #watchdog = 0;
+
+  /**
+   * @param {{onProgress: (progress: {label: string, share: number}) => void,
+   *          onReady: () => void, onFailure: (message: string) => void}} listener
+   */
+  constructor(listener) {
+    this.listener = listener;
+  }
+
+  get state() {
+    return this.#state;
+  }
+
+  /** Starts the worker once; also the way to try again after a failure. */
+  start() {
+    if (this.#state === "starting" || this.#state === "ready") return;
+    this.#state = "starting";
+    try {
+      this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    } catch (error) {
+      this.#fail(`this browser did not start a worker (${error.message})`);
+      return;
+    }
+    this.#worker.addEventListener("message", (event) => this.#receive(event.data));
+    this.#worker.addEventListener("error", (event) => {
+      event.preventDefault();
+      this.#fail(event.message || "a file of the calculator could not be loaded");
+    });
+    this.#worker.postMessage({ type: "start" });
+  }
+
+  /**
+   * The core's answer to one request, or null where a newer question of the same kind replaced it.
+   * Rejects when the engine has failed.
+   */
+  ask(kind, request) {
+    if (this.#state === "failed") return Promise.reject(new Error("the calculator is not running"));
+    this.start();
+    return new Promise((resolve, reject) => {
+      this.#waiting.get(kind)?.resolve(null);
+      // A fresh place at the end of the queue: what was asked last is computed last.
+      this.#waiting.delete(kind);
+      this.#waiting.set(kind, { request, resolve, reject });
+      this.#sendNext();
+    });
+  }
+
+  #sendNext() {
+    if (this.#state !== "ready" || this.#inFlight !== null || this.#waiting.size === 0) return;
+    const [kind, question] = this.#waiting.entries().next().value;
+    this.#waiting.delete(kind);
+    this.#inFlight = { id: this.#nextId++, ...question };
+    this.#worker.postMessage({ type: "run", id: this.#inFlight.id, text: JSON.stringify(question.request) });
+    this.#watchdog = setTimeout(() => {
+      this.#fail(`one answer took longer than ${ANSWER_LIMIT_MS / 1000} seconds and was stopped`);
+    }, ANSWER_LIMIT_MS);
+  }
+
+  #receive(message) {
+    if (message.type === "progress") {
+      this.listener.onProgress(message);
+    } else if (message.type === "ready") {
+      this.#state = "ready";
+      this.listener.onReady();
+      this.#sendNext();
+    } else if (message.type === "failed") {
+      this.#fail(message.message);
+    } else if (message.type === "answer" && message.id === this.#inFlight?.id) {
+      clearTimeout(this.#watchdog);
+      const { resolve, reject } = this.#inFlight;
+      this.#inFlight = null;
+      if (message.problem === undefined) resolve(JSON.parse(message.text));
+      else reject(new Error(message.problem));
+      this.#sendNext();
+    }
+  }
+
+  #fail(message) {
+    clearTimeout(this.#watchdog);
+    this.#worker?.terminate();
+    this.#worker = null;
+    this.#state = "failed";
+    const abandoned = [this.#inFlight, ...this.#waiting.values()].filter((entry) => entry !== null);
+    this.#inFlight = null;
+    this.#waiting.clear();
+    for (const entry of abandoned) entry.reject(new Error(message));
+    this.listener.onFailure(message);
+  }
+
+  /** Forgets a failure, so that the next question starts a new worker. */
+  reset() {
+    if (this.#state === "failed") this.#state = "idle";
+  }
+}

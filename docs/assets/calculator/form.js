@@ -1,0 +1,426 @@
+/* The controls: one per field of the request, built from the words in fields.js. */
+
+import { combobox } from "./combobox.js";
+import { el, setText } from "./dom.js";
+import { FIELD_WORDS, GROUPS, TOOLS } from "./fields.js";
+import { count, parameters, shortTokens } from "./format.js";
+import { MAX_CONFIG_BYTES, describeOwnModel, parseModelText, parseParameterCount } from "./model-input.js";
+import { FIELDS, expectation, formatValue, parseValue, quoted } from "./state.js";
+
+const controlId = (key) => `tf-${key.replace(".", "-")}`;
+
+/** Names of a field in other tools, those that share a name together. */
+function namesOf(names, tool) {
+  const byName = new Map();
+  for (const [id, label] of TOOLS) {
+    if (names[id] === undefined || (tool !== "all" && tool !== id)) continue;
+    byName.set(names[id], [...(byName.get(names[id]) ?? []), label]);
+  }
+  return [...byName].flatMap(([name, labels]) => [
+    " ",
+    el("code", {}, name),
+    tool === "all" ? ` ${labels.join(", ")}` : "",
+  ]);
+}
+
+const TOOL_KEY = "trainfit-tool";
+
+/** The tool whose names someone chose to see; storage may be closed to us. */
+function rememberedTool() {
+  try {
+    return localStorage.getItem(TOOL_KEY);
+  } catch {
+    return null;
+  }
+}
+
+function rememberTool(tool) {
+  try {
+    localStorage.setItem(TOOL_KEY, tool);
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+}
+
+/** Typed text as the written form of a value: `8k` is 8,192 tokens, and grouping is ignored. */
+function normaliseTyped(key, text) {
+  const plain = text.trim().replace(/(?<=[0-9])[,_ ](?=[0-9])/g, "");
+  const short = key === "sequence_length" ? /^([0-9]{1,5})k$/i.exec(plain) : null;
+  return short === null ? plain : String(Number(short[1]) * 1024);
+}
+
+/**
+ * Builds the form.
+ *
+ * @param {object} settings
+ * @param {object} settings.catalogue models, cards, optimizers and stacks with their ids and names
+ * @param {(key: string, value: unknown) => void} settings.onChange
+ */
+export function buildForm({ catalogue, onChange }) {
+  const showers = new Map(); // key -> (value) => void
+  const conditional = []; // [element, condition]
+  const nameLines = []; // [element, names]
+
+  const problemLine = (key) => el("p", { id: `${controlId(key)}-problem`, class: "tf-problem", hidden: true });
+
+  const fieldBox = (field, tag, children) => {
+    const box = el(tag, { class: "tf-field", "data-field": field.key }, ...children);
+    if (field.when !== undefined) conditional.push([box, field.when]);
+    return box;
+  };
+
+  const helpLine = (field) => {
+    const names = el("span", { class: "tf-names" });
+    nameLines.push([names, field.names]);
+    return el("p", { id: `${controlId(field.key)}-help`, class: "tf-help" }, field.help, names);
+  };
+
+  const labelLine = (field) =>
+    el(
+      "label",
+      { class: "tf-label", for: controlId(field.key) },
+      field.label,
+      field.unit === undefined ? null : el("span", { class: "tf-unit" }, ` ${field.unit}`),
+    );
+
+  function radios(field) {
+    const inputs = Object.entries(field.options).map(([value, label]) => {
+      const input = el("input", {
+        type: "radio",
+        name: controlId(field.key),
+        value,
+        onchange: () => onChange(field.key, value),
+      });
+      return [input, el("label", { class: "tf-segment" }, input, el("span", {}, label))];
+    });
+    showers.set(field.key, (value) => {
+      for (const [input] of inputs) input.checked = input.value === value;
+    });
+    return fieldBox(field, "fieldset", [
+      el("legend", { class: "tf-label" }, field.label),
+      el("div", { class: "tf-segments" }, ...inputs.map(([, label]) => label)),
+      helpLine(field),
+    ]);
+  }
+
+  function select(field) {
+    const options =
+      field.source === undefined
+        ? Object.entries(field.options)
+        : catalogue[field.source].map((entry) => [entry.id, entry.name]);
+    const control = el(
+      "select",
+      {
+        id: controlId(field.key),
+        class: "tf-input",
+        "aria-describedby": `${controlId(field.key)}-help`,
+        onchange: () => onChange(field.key, control.value),
+      },
+      ...options.map(([value, label]) => el("option", { value }, label)),
+    );
+    showers.set(field.key, (value) => {
+      control.value = value;
+    });
+    return fieldBox(field, "div", [labelLine(field), control, helpLine(field)]);
+  }
+
+  function checkbox(field) {
+    const control = el("input", {
+      id: controlId(field.key),
+      type: "checkbox",
+      "aria-describedby": `${controlId(field.key)}-help`,
+      onchange: () => onChange(field.key, control.checked),
+    });
+    showers.set(field.key, (value) => {
+      control.checked = value;
+    });
+    return fieldBox(field, "div", [
+      el("label", { class: "tf-check" }, control, el("span", {}, field.label)),
+      helpLine(field),
+    ]);
+  }
+
+  function textual(field) {
+    const { key } = field;
+    const schema = FIELDS[key];
+    const isNumber = field.control === "number";
+    const problem = problemLine(key);
+    const control = el("input", {
+      id: controlId(key),
+      class: isNumber ? "tf-input tf-number" : "tf-input",
+      type: "text",
+      inputmode: isNumber ? "numeric" : null,
+      placeholder: field.placeholder,
+      autocomplete: "off",
+      spellcheck: "false",
+      "aria-describedby": `${controlId(key)}-help ${controlId(key)}-problem`,
+    });
+    const presets = new Map();
+    const showPressed = (value) => {
+      for (const [preset, button] of presets) {
+        button.classList.toggle("tf-preset-on", preset === formatValue(schema, value));
+      }
+    };
+    const read = () => {
+      const typed = normaliseTyped(key, control.value);
+      const mayBeEmpty = schema.none !== undefined || schema.default === null;
+      const value = typed === "" && mayBeEmpty ? null : parseValue(schema, typed);
+      const isBad = value === undefined;
+      problem.hidden = !isBad;
+      control.toggleAttribute("aria-invalid", false);
+      if (isBad) {
+        control.setAttribute("aria-invalid", "true");
+        setText(problem, `${quoted(typed)} is not ${expectation(schema)}. The last good value is still used.`);
+        return;
+      }
+      showPressed(value);
+      onChange(key, value);
+    };
+    control.addEventListener("input", read);
+    const shown = (value) => {
+      if (value === null) return "";
+      return schema.kind === "integer" ? count(value) : formatValue(schema, value);
+    };
+    control.addEventListener("change", () => {
+      if (problem.hidden) control.value = shown(lastValue);
+    });
+    let lastValue = schema.default;
+    showers.set(key, (value) => {
+      lastValue = value;
+      showPressed(value);
+      if (document.activeElement === control) return; // never under the fingers of who types
+      control.value = shown(value);
+      control.removeAttribute("aria-invalid");
+      problem.hidden = true;
+    });
+    const presetRow =
+      field.presets === undefined
+        ? null
+        : el(
+            // Shortcuts for the pointer only: typing into the box does the same with the keyboard.
+            "div",
+            { class: "tf-presets", "aria-hidden": "true" },
+            ...field.presets.map((preset) => {
+              const text = String(preset);
+              const label = key === "sequence_length" ? shortTokens(preset) : text.replaceAll(",", ", ");
+              const button = el(
+                "button",
+                {
+                  type: "button",
+                  tabindex: "-1",
+                  class: "tf-preset",
+                  onclick: () => {
+                    control.value = text;
+                    read();
+                    control.value = shown(lastValue);
+                  },
+                },
+                label,
+              );
+              presets.set(text, button);
+              return button;
+            }),
+          );
+    return fieldBox(field, "div", [
+      labelLine(field),
+      el("div", { class: "tf-control-row" }, control, presetRow),
+      problem,
+      helpLine(field),
+    ]);
+  }
+
+  function picker(field, options, extra, labelOf) {
+    const box = combobox({
+      id: controlId(field.key),
+      describedBy: `${controlId(field.key)}-help`,
+      options,
+      extra,
+      onChoose: (value) => onChange(field.key, value),
+    });
+    showers.set(field.key, (value) => box.show(labelOf(value)));
+    return [labelLine(field), box.root, helpLine(field)];
+  }
+
+  const modelOptions = catalogue.models.map((model) => ({
+    value: model.id,
+    label: model.name,
+    detail: model.num_parameters === undefined ? model.id : parameters(model.num_parameters),
+    search: `${model.id} ${model.name} ${model.hugging_face ?? ""} ${model.family ?? ""}`.toLowerCase(),
+  }));
+  const cardOptions = catalogue.cards.map((card) => ({
+    value: card.id,
+    label: card.name,
+    detail: `${count(card.memory_marketed_gb)} GB`,
+    search: `${card.id} ${card.name} ${card.vendor ?? ""} ${card.memory_marketed_gb}gb`.toLowerCase(),
+  }));
+  cardOptions.push({ value: null, label: "No card", detail: "bytes only", search: "no card none" });
+  const nameOf = (entries, id) => entries.find((entry) => entry.value === id)?.label ?? id;
+
+  function modelField(field) {
+    const parameterOption = (typed) => {
+      const value = parseParameterCount(typed);
+      return value === null
+        ? null
+        : { value: { num_parameters: value }, label: `${count(value)} parameters`, detail: "no shape: a typical one" };
+    };
+    const labelOf = (model) =>
+      typeof model === "string" ? nameOf(modelOptions, model) : describeOwnModel(model);
+    return fieldBox(field, "div", [
+      ...picker(field, () => modelOptions, parameterOption, labelOf),
+      ownModel(),
+    ]);
+  }
+
+  /** Where a config.json is pasted, dropped or opened. */
+  function ownModel() {
+    const problem = problemLine("config");
+    const accept = (text) => {
+      const { model, problem: sentence } = parseModelText(text);
+      problem.hidden = sentence === undefined;
+      setText(problem, sentence ?? "");
+      if (model !== undefined) onChange("model", model);
+    };
+    const area = el("textarea", {
+      id: "tf-config",
+      class: "tf-input tf-config",
+      rows: 4,
+      spellcheck: "false",
+      placeholder: '{"model_type": "llama", "hidden_size": 4096, …}',
+      "aria-describedby": "tf-config-help tf-config-problem",
+    });
+    area.addEventListener("input", () => {
+      if (area.value.trim() !== "") accept(area.value);
+      else problem.hidden = true;
+    });
+    const readFile = async (file) => {
+      if (file.size > MAX_CONFIG_BYTES) {
+        problem.hidden = false;
+        setText(
+          problem,
+          `The file has ${count(file.size)} bytes; a config.json has at most ${count(MAX_CONFIG_BYTES)}. ` +
+            "Open the model’s config.json itself.",
+        );
+        return;
+      }
+      const text = await file.text();
+      area.value = text;
+      accept(text);
+    };
+    const file = el("input", {
+      id: "tf-config-file",
+      type: "file",
+      accept: ".json,application/json",
+      class: "tf-file",
+      onchange: () => {
+        if (file.files.length > 0) readFile(file.files[0]);
+      },
+    });
+    const details = el(
+      "details",
+      { class: "tf-own" },
+      el("summary", {}, "Your own model: paste or drop a config.json"),
+      el("label", { class: "tf-label", for: "tf-config" }, "config.json from Hugging Face"),
+      area,
+      problem,
+      el("label", { class: "tf-label", for: "tf-config-file" }, "Or open the file"),
+      file,
+      el("p", { id: "tf-config-help", class: "tf-help" }, "It stays in this browser; nothing is sent anywhere."),
+    );
+    details.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      details.classList.add("tf-dropping");
+    });
+    details.addEventListener("dragleave", () => details.classList.remove("tf-dropping"));
+    details.addEventListener("drop", (event) => {
+      event.preventDefault();
+      details.classList.remove("tf-dropping");
+      const [dropped] = event.dataTransfer.files;
+      details.open = true;
+      if (dropped !== undefined) readFile(dropped);
+      else accept(event.dataTransfer.getData("text/plain"));
+    });
+    return details;
+  }
+
+  const builders = { radios, select, checkbox, number: textual, text: textual };
+  const build = (field) => {
+    if (field.key === "model") return modelField(field);
+    if (field.key === "card") {
+      return fieldBox(field, "div", picker(field, () => cardOptions, undefined, (id) => nameOf(cardOptions, id)));
+    }
+    return builders[field.control](field);
+  };
+
+  const toolSelect = el(
+    "select",
+    { id: "tf-tool", class: "tf-input", onchange: () => chooseTool(toolSelect.value) },
+    ...TOOLS.map(([id, label]) => el("option", { value: id }, label)),
+    el("option", { value: "all" }, "all tools"),
+    el("option", { value: "none" }, "no tool"),
+  );
+  const chooseTool = (tool) => {
+    showNames(tool);
+    rememberTool(tool);
+  };
+  const showNames = (tool) => {
+    for (const [line, names] of nameLines) {
+      line.replaceChildren(...(tool === "none" ? [] : namesOf(names, tool)));
+    }
+  };
+
+  const root = el(
+    "form",
+    { class: "tf-form", "aria-label": "Set-up", onsubmit: (event) => event.preventDefault() },
+    el(
+      "div",
+      { class: "tf-tool" },
+      el("label", { for: "tf-tool" }, "Setting names of"),
+      toolSelect,
+    ),
+    ...GROUPS.map((group) =>
+      el(
+        "fieldset",
+        { class: "tf-group" },
+        el("legend", { class: "tf-group-legend" }, group.legend),
+        ...group.fields.map(build),
+      ),
+    ),
+  );
+  const remembered = rememberedTool();
+  toolSelect.value = [...toolSelect.options].some((option) => option.value === remembered) ? remembered : "trl";
+  showNames(toolSelect.value);
+
+  return {
+    root,
+    /** Shows a state in the controls. */
+    show(state) {
+      for (const [key, shower] of showers) shower(state[key]);
+      const holds = {
+        adapter: state.method !== "full",
+        "named-stack": state.stack !== "generic",
+      };
+      for (const [box, condition] of conditional) box.hidden = !holds[condition];
+      const isSingle = state.strategy === "single";
+      const gpuCount = root.querySelector("#tf-num_gpus");
+      gpuCount.disabled = isSingle;
+      gpuCount.closest(".tf-field").classList.toggle("tf-off", isSingle);
+      gpuCount.placeholder = isSingle ? "1" : FIELD_WORDS.num_gpus.placeholder;
+    },
+    /** Marks the control that a refused request names, or none. */
+    markError(field) {
+      for (const input of root.querySelectorAll("[data-refused]")) {
+        input.removeAttribute("data-refused");
+        input.removeAttribute("aria-invalid");
+      }
+      const key = field === null ? null : Object.keys(FIELD_WORDS).find((name) => isPrefix(name, field));
+      if (key === undefined || key === null) return;
+      const control = root.querySelector(`#${CSS.escape(controlId(key))}`);
+      control?.setAttribute("aria-invalid", "true");
+      control?.setAttribute("data-refused", "");
+    },
+  };
+}
+
+function isPrefix(name, path) {
+  return path === name || path.startsWith(`${name}.`);
+}

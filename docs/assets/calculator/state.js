@@ -1,0 +1,313 @@
+/* The calculator's state and its one written form: the URL fragment `#v=1&model=...&method=lora`.
+
+   Flat on purpose: keys are the request's field names, with a dot for the nested ones (`lora.rank`).
+   Defaults are left out, so they are part of the format: changing one needs a new VERSION and a
+   decoder for the old one. Nothing in here touches the page. */
+
+export const VERSION = 1;
+
+/** Longest pasted config that a link may carry, in characters of its base64 form. */
+export const MAX_CONFIG_CHARACTERS = 6000;
+const MAX_FRAGMENT_CHARACTERS = 12000;
+const MAX_PROBLEMS = 8;
+
+const ID = /^[a-z0-9]+(?:[.-][a-z0-9]+)*$/;
+const MODULE_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
+const STACK_VERSION = /^[0-9]+(?:\.[0-9]+)*$/;
+
+/** One entry per key of the fragment, in the order in which links spell them. */
+export const FIELDS = Object.freeze({
+  method: { kind: "choice", default: "full", choices: ["full", "lora", "qlora"] },
+  "lora.rank": { kind: "integer", default: 16, min: 1, max: 65536 },
+  "lora.target_modules": { kind: "modules", default: "all-linear" },
+  "lora.adapter_dtype": { kind: "choice", default: "fp32", choices: ["fp32", "bf16"] },
+  "lora.dropout": { kind: "flag", default: false },
+  "lora.train_embeddings": { kind: "flag", default: false },
+  "lora.train_head": { kind: "flag", default: false },
+  optimizer: { kind: "id", default: "adamw" },
+  card: { kind: "id", default: "h100-sxm-80gb", none: "none" },
+  strategy: {
+    kind: "choice",
+    default: "single",
+    choices: ["single", "ddp", "zero-1", "zero-2", "zero-3"],
+  },
+  num_gpus: { kind: "integer", default: null, none: "auto", min: 1, max: 65536 },
+  sequence_length: { kind: "integer", default: 2048, min: 1, max: 16777216 },
+  micro_batch_size: { kind: "integer", default: 1, min: 1, max: 65536 },
+  gradient_accumulation_steps: { kind: "integer", default: 8, min: 1, max: 1048576 },
+  activation_checkpointing: {
+    kind: "choice",
+    default: "full",
+    choices: ["full", "selective", "none"],
+  },
+  precision: {
+    kind: "choice",
+    default: "bf16-mixed",
+    choices: ["bf16-mixed", "bf16-pure", "fp16-mixed", "amp", "fp32"],
+  },
+  attention: { kind: "choice", default: "flash", choices: ["flash", "sdpa", "eager"] },
+  loss: { kind: "choice", default: "standard", choices: ["standard", "chunked", "fused"] },
+  optimizer_implementation: { kind: "choice", default: "fused", choices: ["fused", "foreach"] },
+  stack: { kind: "id", default: "generic" },
+  stack_version: { kind: "version", default: null, none: "latest" },
+});
+
+export const DEFAULT_MODEL = "llama-3.1-8b";
+
+/** A fresh state with every field at its default. */
+export function defaultState() {
+  const state = { model: DEFAULT_MODEL };
+  for (const [key, field] of Object.entries(FIELDS)) state[key] = field.default;
+  return state;
+}
+
+/** True where two field values mean the same setting. */
+function isSame(left, right) {
+  return left === right || JSON.stringify(left) === JSON.stringify(right);
+}
+
+/** What came from outside, cut to a length that a message can carry. */
+export function quoted(text) {
+  const plain = String(text).replace(/\s+/g, " ");
+  return `“${plain.length > 48 ? `${plain.slice(0, 48)}…` : plain}”`;
+}
+
+/**
+ * The value that `text` stands for in `field`, or undefined where it stands for none.
+ * The same check serves links and the page's own controls.
+ */
+export function parseValue(field, text) {
+  if (field.none !== undefined && text === field.none) return null;
+  switch (field.kind) {
+    case "choice":
+      return field.choices.includes(text) ? text : undefined;
+    case "integer": {
+      if (!/^[0-9]{1,12}$/.test(text)) return undefined;
+      const value = Number(text);
+      return value >= field.min && value <= field.max ? value : undefined;
+    }
+    case "id":
+      return text.length <= 64 && ID.test(text) ? text : undefined;
+    case "version":
+      return text.length <= 32 && STACK_VERSION.test(text) ? text : undefined;
+    case "flag":
+      return text === "yes" ? true : text === "no" ? false : undefined;
+    case "modules": {
+      if (text === "all-linear") return text;
+      const names = text.split(",").map((name) => name.trim());
+      const isList = names.length <= 32 && names.every((name) => name.length <= 64 && MODULE_NAME.test(name));
+      return isList ? names : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** How `value` is written in a link and in a text control; the inverse of `parseValue`. */
+export function formatValue(field, value) {
+  if (value === null) return field.none ?? "";
+  if (field.kind === "flag") return value ? "yes" : "no";
+  if (field.kind === "modules" && Array.isArray(value)) return value.join(",");
+  return String(value);
+}
+
+/** What a field accepts, for a message. */
+export function expectation(field) {
+  switch (field.kind) {
+    case "choice":
+      return `one of ${field.choices.join(", ")}`;
+    case "integer":
+      return (
+        `a whole number from ${field.min.toLocaleString("en")} to ${field.max.toLocaleString("en")}` +
+        (field.none ? ` or “${field.none}”` : "")
+      );
+    case "flag":
+      return "yes or no";
+    case "modules":
+      return "all-linear, or module names separated by commas";
+    case "version":
+      return "a release such as 4.48.1";
+    default:
+      return "an id of the catalog";
+  }
+}
+
+function toBase64Url(text) {
+  const bytes = new TextEncoder().encode(text);
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
+
+function fromBase64Url(text) {
+  const binary = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
+  return new TextDecoder("utf-8", { fatal: true }).decode(
+    Uint8Array.from(binary, (character) => character.charCodeAt(0)),
+  );
+}
+
+/** True where the state's model can travel in a link. */
+export function fitsInLink(state) {
+  const { model } = state;
+  if (typeof model === "string" || model.config === undefined) return true;
+  return toBase64Url(JSON.stringify(model.config)).length <= MAX_CONFIG_CHARACTERS;
+}
+
+function encodeModel(model) {
+  if (typeof model === "string") return ["model", model];
+  if (model.num_parameters !== undefined) return ["model.num_parameters", String(model.num_parameters)];
+  return ["model.config", toBase64Url(JSON.stringify(model.config))];
+}
+
+/** The fragment of a state, without the leading `#`. A config that is too long is left out. */
+export function encode(state) {
+  const parts = [`v=${VERSION}`];
+  if (fitsInLink(state)) {
+    const [key, value] = encodeModel(state.model);
+    parts.push(`${key}=${encodeURIComponent(value)}`);
+  }
+  for (const [key, field] of Object.entries(FIELDS)) {
+    if (isSame(state[key], field.default)) continue;
+    parts.push(`${key}=${encodeURIComponent(formatValue(field, state[key])).replace(/%2C/g, ",")}`);
+  }
+  return parts.join("&");
+}
+
+/** Catalog id, bare parameter count or config out of a link; undefined where the text is none. */
+function decodeModel(key, text) {
+  if (key === "model") return parseValue({ kind: "id" }, text);
+  if (key === "model.num_parameters") {
+    const isCount = /^[0-9]{1,16}$/.test(text) && Number(text) > 0 && Number.isSafeInteger(Number(text));
+    return isCount ? { num_parameters: Number(text) } : undefined;
+  }
+  if (text.length > MAX_CONFIG_CHARACTERS) return undefined;
+  try {
+    const config = JSON.parse(fromBase64Url(text));
+    return config !== null && typeof config === "object" && !Array.isArray(config) ? { config } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const MODEL_KEYS = Object.freeze({
+  model: "an id of the catalog",
+  "model.num_parameters": "a whole number of parameters",
+  "model.config": "a Hugging Face config",
+});
+
+/**
+ * The state that a fragment describes, with a sentence for each thing in it that was not used.
+ * Returns null for a fragment that is no state (empty, or the anchor of a heading).
+ */
+export function decode(fragment) {
+  const text = fragment.replace(/^#/, "");
+  if (!text.includes("=")) return null;
+  const state = defaultState();
+  const problems = [];
+  const report = (sentence) => {
+    if (problems.length < MAX_PROBLEMS) problems.push(sentence);
+  };
+  if (text.length > MAX_FRAGMENT_CHARACTERS) {
+    report(
+      `The link is ${text.length.toLocaleString("en")} characters long; at most ` +
+        `${MAX_FRAGMENT_CHARACTERS.toLocaleString("en")} are read. The defaults are shown.`,
+    );
+    return { state, problems };
+  }
+  const seen = new Set();
+  for (const part of text.split("&")) {
+    if (part === "") continue;
+    const cut = part.indexOf("=");
+    const key = cut < 0 ? part : part.slice(0, cut);
+    let value;
+    try {
+      value = cut < 0 ? "" : decodeURIComponent(part.slice(cut + 1).replace(/\+/g, " "));
+    } catch {
+      report(`The link's ${quoted(key)} is not readable and was ignored.`);
+      continue;
+    }
+    if (seen.has(key)) {
+      report(`The link gives ${quoted(key)} twice; the first is used.`);
+      continue;
+    }
+    seen.add(key);
+    if (key === "v") {
+      if (value !== String(VERSION)) {
+        report(
+          `The link was made for version ${quoted(value)} of this page, which reads version ${VERSION}; ` +
+            "check the settings before you rely on the answer.",
+        );
+      }
+    } else if (Object.hasOwn(MODEL_KEYS, key)) {
+      const model = decodeModel(key, value);
+      if (model === undefined) {
+        report(`The link's ${key} ${quoted(value)} is not ${MODEL_KEYS[key]}; ${DEFAULT_MODEL} is used.`);
+      } else {
+        state.model = model;
+      }
+    } else if (Object.hasOwn(FIELDS, key)) {
+      const field = FIELDS[key];
+      const parsed = parseValue(field, value);
+      if (parsed === undefined) {
+        const fallback = formatValue(field, field.default) || "the default";
+        report(
+          `The link's ${key} ${quoted(value)} is not ${expectation(field)}; ${fallback} is used.`,
+        );
+      } else {
+        state[key] = parsed;
+      }
+    } else {
+      report(`The link has a setting that this page does not know, ${quoted(key)}; it was ignored.`);
+    }
+  }
+  if (state.strategy === "single" && state.num_gpus !== null) {
+    if (state.num_gpus > 1) {
+      report(
+        `The link asks for ${state.num_gpus.toLocaleString("en")} GPUs, but strategy single evaluates one GPU; ` +
+          "choose DDP or ZeRO for several.",
+      );
+    }
+    state.num_gpus = null;
+  }
+  return { state, problems };
+}
+
+/** The request object of the core for a state: nested, without settings that do not apply. */
+export function toRequest(state) {
+  const request = { model: state.model };
+  const lora = {};
+  for (const key of Object.keys(FIELDS)) {
+    const value = state[key];
+    if (key.startsWith("lora.")) {
+      if (value !== null) lora[key.slice("lora.".length)] = value;
+    } else if (value !== null || FIELDS[key].none !== undefined) {
+      request[key] = value;
+    }
+  }
+  if (state.method !== "full") request.lora = lora;
+  return request;
+}
+
+/** A copy of `state` with some dotted fields set; fields that do not exist are left alone. */
+export function withChanges(state, changes) {
+  const next = { ...state };
+  for (const [field, value] of Object.entries(changes)) {
+    if (field === "model" || Object.hasOwn(FIELDS, field)) next[field] = value;
+  }
+  // One GPU is what the strategy means, so a count would contradict it.
+  if (next.strategy === "single") next.num_gpus = null;
+  return next;
+}
+
+/** What a suggested change sets, with what its words promise beside the one field that it names. */
+export function changesOf(suggestion, state) {
+  const changes = { [suggestion.field]: suggestion.value };
+  if (suggestion.field === "strategy") changes.num_gpus = suggestion.num_gpus;
+  if (suggestion.field === "micro_batch_size") {
+    changes.gradient_accumulation_steps = Math.min(
+      (state.gradient_accumulation_steps * state.micro_batch_size) / suggestion.value,
+      FIELDS.gradient_accumulation_steps.max,
+    );
+  }
+  return changes;
+}
