@@ -82,16 +82,13 @@ class Document:
 
     @property
     def citations(self) -> dict[str, Citation]:
-        """Citations by fact. A citation is a source's key, or a table with `source` and `note`."""
+        """Citations by fact: a source's key, a list of them, or a table of `source` and `note`."""
         found = {}
         cite = self.data.get("cite")
         for fact, value in (cite if isinstance(cite, dict) else {}).items():
-            if isinstance(value, dict):
-                given = value.get("source", [])
-                keys = [given] if isinstance(given, str) else list(given)
-                note = str(value.get("note", ""))
-            else:
-                keys, note = [str(value)], ""
+            note = str(value.get("note", "")) if isinstance(value, dict) else ""
+            given = value.get("source", []) if isinstance(value, dict) else value
+            keys = given if isinstance(given, list) else [given]
             found[fact] = Citation(fact=fact, sources=tuple(map(str, keys)), note=note)
         return found
 
