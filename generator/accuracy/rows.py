@@ -167,7 +167,8 @@ def _precision(row: Row, method: str) -> str:
             raise SkippedError("an FP32 base under an adapter is not modelled")
         return "fp32" if compute == "fp32" else "amp"
     if method != "full":
-        return "bf16-pure"
+        # "none" says that nothing is kept in FP32 but the adapters, and no autocast runs.
+        return "bf16-pure" if master == "none" else "bf16-mixed"
     if base not in ("bf16", "fp16", ""):
         raise SkippedError(f"full training of a base in {base} is not modelled")
     if master == "none":
@@ -231,7 +232,7 @@ def _stack(row: Row) -> tuple[str, str | None]:
         return "megatron", None
     if strategy.startswith("zero") or "deepspeed" in text:
         return "deepspeed", number
-    if "triton_ce" in loss:
+    if "triton_ce" in loss or "liger" in loss:
         return "hf-trainer-kernels", number
     if "trl" in text or "transformers" in text:
         return "hf-trainer", number

@@ -15,6 +15,7 @@ from generator.core.model import (
     Attention,
     Block,
     GatedDeltaNet,
+    KimiDeltaAttention,
     LatentAttention,
     Mamba2,
     Mixer,
@@ -38,6 +39,7 @@ class TapeMode:
     `targets`: modules with an adapter. `adapter_bytes`: element size of the adapters; FP32 adapters cast
     their input, and each keeps its own copy. `residual_bytes`: element size of the residual stream.
     `wide_outputs`: quantised linears hand back the dtype of their input (bitsandbytes).
+    `kernel_norms`: fused RMSNorm kernels keep their input as it came and recompute the rest.
     """
 
     trains_base: bool
@@ -49,6 +51,7 @@ class TapeMode:
     element_bytes: int = 2
     residual_bytes: int = 2
     wide_outputs: bool = False
+    kernel_norms: bool = False
     attention: AttentionKernel = "flash"
 
 
@@ -114,6 +117,8 @@ def _norm(*, kind: NormKind, width: int, mode: TapeMode, wide: bool) -> int:
     `layer-fp32` is written out in FP32 with three intermediates.
     """
     input_bytes = FP32_BYTES if wide else mode.element_bytes
+    if mode.kernel_norms and kind in ("rms", "rms-fp32"):
+        return width * input_bytes
     if kind == "rms":
         return width * (FP32_BYTES + (input_bytes if mode.trains_base else 0))
     if kind == "rms-fp32":
@@ -273,6 +278,27 @@ def _gated_delta_net(mixer: GatedDeltaNet, mode: TapeMode) -> tuple[int, int, in
     return saved, 0, element * conv_width, 0
 
 
+def _kimi_delta_attention(
+    mixer: KimiDeltaAttention, mode: TapeMode
+) -> tuple[int, int, int, int]:
+    """Saved bytes of a delta rule with one gate per channel: the gated delta rule's tensors, and the gate.
+
+    Shape: queries, keys and values are equally wide, and the forget gate is as wide as the keys in FP32.
+    """
+    width = mixer.num_heads * mixer.head_dim
+    saved, pair, backward, backward_pair = _gated_delta_net(
+        GatedDeltaNet(
+            num_key_heads=mixer.num_heads,
+            num_value_heads=mixer.num_heads,
+            key_head_dim=mixer.head_dim,
+            value_head_dim=mixer.head_dim,
+            conv_kernel=mixer.conv_kernel,
+        ),
+        mode,
+    )
+    return saved + FP32_BYTES * width, pair, backward, backward_pair
+
+
 def _short_conv(mixer: ShortConv, hidden: int, mode: TapeMode) -> tuple[int, int, int, int]:
     """Saved bytes of a gated short convolution: projection 3, two products 2, convolution 1 (times h)."""
     saved = 6 * hidden * mode.element_bytes
@@ -285,6 +311,7 @@ MIXER_INPUTS: dict[type, tuple[str, ...]] = {
     LatentAttention: ("q_a_proj", "kv_a_proj_with_mqa", "q_proj"),
     Mamba2: ("in_proj",),
     GatedDeltaNet: ("in_proj_qkvz", "in_proj_ba"),
+    KimiDeltaAttention: ("q_proj", "k_proj", "v_proj"),
     ShortConv: ("in_proj",),
 }
 
@@ -298,6 +325,8 @@ def _mixer_inputs(mixer: Mixer) -> tuple[str, ...]:
             return ("q_proj",)
         if mixer.value_is_key:
             return ("q_proj", "k_proj")
+    if isinstance(mixer, GatedDeltaNet) and mixer.projections == "split":
+        return ("in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a")
     if isinstance(mixer, LatentAttention):
         first = "q_a_proj" if mixer.q_lora_rank else "q_proj"
         return (first, "kv_a_proj_with_mqa")
@@ -313,6 +342,8 @@ def _mixer(mixer: Mixer, hidden: int, mode: TapeMode, wide: bool) -> tuple[int, 
         return _mamba2(mixer, mode)
     if isinstance(mixer, GatedDeltaNet):
         return _gated_delta_net(mixer, mode)
+    if isinstance(mixer, KimiDeltaAttention):
+        return _kimi_delta_attention(mixer, mode)
     return _short_conv(mixer, hidden, mode)
 
 
@@ -334,11 +365,24 @@ def _mlp(mlp: Mlp, mode: TapeMode, wide: bool, down: str = "down_proj") -> tuple
     if mlp.gated:
         copies += 2 * width * inner_bytes
     saved = copies + _inputs(width=width, modules=(down,), mode=mode, wide=inner_wide, saved=False)
-    # The gradients of the product and of the activated gate are alive beside everything that was saved.
-    backward = 2 * width * inner_bytes
-    if not mode.trains_base and down in mode.targets:
-        backward += width * mode.element_bytes
-    return saved, backward
+    return saved, _mlp_backward(width=width, inner_bytes=inner_bytes, mode=mode, down=down)
+
+
+def _mlp_backward(*, width: int, inner_bytes: int, mode: TapeMode, down: str) -> int:
+    """Temporaries at the worst instant of a feed-forward part's backward, beside everything saved.
+
+    Differentiating the product needs its gradient and makes two more tensors of the inner width. The
+    product itself, kept for a trained or adapted down projection, is free by then; otherwise nothing is.
+    FP32 adapters hand their input's gradient back through FP32.
+    Source: S-TRACKER, read from the live tensors at the peak.
+    """
+    if mode.trains_base:
+        return 2 * width * inner_bytes
+    if down not in mode.targets or inner_bytes == FP32_BYTES:
+        return 3 * width * inner_bytes
+    if mode.adapter_bytes < FP32_BYTES:
+        return 2 * width * inner_bytes
+    return 3 * width * inner_bytes + width * mode.element_bytes
 
 
 def _mixture(

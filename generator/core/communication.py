@@ -95,9 +95,7 @@ def communication(
     collectives: tuple[Collective, ...]
     if strategy == "ddp":
         collectives = (_collective("all-reduce", "gradients", 1, ddp_bytes),)
-        explanation = (
-            "DDP all-reduces the gradients once per step: 2 (N-1)/N of the gradient buffer in a ring."
-        )
+        explanation = "DDP all-reduces the gradients once per step: 2 (N-1)/N of the gradient buffer in a ring."
     elif strategy in ("zero-1", "zero-2"):
         reductions = 1 if strategy == "zero-1" else micro_batches
         collectives = (

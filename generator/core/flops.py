@@ -19,8 +19,8 @@ from generator.core.model import (
     GatedDeltaNet,
     LatentAttention,
     Mamba2,
-    MixtureOfExperts,
     Mixer,
+    MixtureOfExperts,
     Model,
     Tensor,
 )
@@ -253,9 +253,7 @@ def forward_flops(
     work = forward_work(model)
     return PassFlops(
         blocks=float(FLOPS_PER_WEIGHT * work.block_weights + work.recurrent_flops),
-        attention=score_flops_per_token(
-            work, sequence_length=sequence_length, attention=attention
-        ),
+        attention=score_flops_per_token(work, sequence_length=sequence_length, attention=attention),
         head=float(FLOPS_PER_WEIGHT * work.head_weights),
     )
 
@@ -269,9 +267,7 @@ def adapter_weights(
     Shape: R * (in + out) per adapted matrix.
     Source: arXiv:2106.09685 section 4.1.
     """
-    return sum(
-        rank * sum(part.shape) * part.count for part in lora_targets(model, target_modules)
-    )
+    return sum(rank * sum(part.shape) * part.count for part in lora_targets(model, target_modules))
 
 
 def training_flops(

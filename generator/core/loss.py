@@ -7,19 +7,25 @@ from dataclasses import dataclass
 
 from generator.core.run import Loss
 from generator.core.stack import StandardLoss
+from generator.core.units import ceil_div
 
-# Bytes per logit alive at the worst instant of each pass, 16-bit model output, labels shifted.
-# Forward: 16-bit logits 2, FP32 copy 4, log-softmax 4. Backward: log-softmax 4, its incoming gradient 4,
-# the result 4; the 16-bit logits are free by then. Source: S-TRACKER (PyTorch allocator traces, torch 2.13).
-UPCAST_FORWARD_BYTES = 10
-UPCAST_BACKWARD_BYTES = 12
-# The shifted FP32 logits are copied to be contiguous: one more FP32 buffer in forward, and the copy and the
-# log-softmax both live in backward. Source: S-TRACKER, Transformers 4.48.
-SHIFTED_FORWARD_BYTES = 14
-# A Triton cross-entropy overwrites the 16-bit logits with their gradient. Source: S-LIGER, section 3.2.
-KERNEL_BYTES = 2
+# Bytes per logit alive at the worst instant of each pass, 16-bit model output.
+# `upcast`, forward: 16-bit logits 2, FP32 copy 4, log-softmax 4. Backward: log-softmax 4, its incoming
+# gradient 4, the result 4; the 16-bit logits are free by then. `upcast-shifted` copies the shifted FP32
+# logits first, 4 more in forward. `upcast-rebound` has let go of the 16-bit logits.
+# Source: S-TRACKER (PyTorch allocator traces, torch 2.13) and the loss functions of Transformers.
+FORWARD_BYTES: dict[StandardLoss, int] = {
+    "upcast": 10,
+    "upcast-shifted": 14,
+    "upcast-rebound": 12,
+}
+BACKWARD_BYTES = 12
+LOG_SOFTMAX_BYTES = 4
+"""What an in-place cross-entropy kernel does without."""
 SOFTCAP_BYTES = 2
 """A final soft cap keeps tanh's 16-bit output."""
+CHUNK_BYTES = 6
+"""A fused linear loss holds one chunk's 16-bit logits and their FP32 copy. Source: S-LIGER."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +36,17 @@ class LossBytes:
     backward: int
 
 
+def fused_chunk_tokens(*, num_tokens: int, vocab_size: int, hidden_size: int) -> int:
+    """Rows of logits that a fused linear cross-entropy holds at once.
+
+    Shape: tokens; the chunk's logits are about as large as the hidden states: T / ceil(V / h), rounded up
+        to a power of two.
+    Source: S-LIGER, `fused_linear_cross_entropy.py`.
+    """
+    rows = ceil_div(num_tokens, ceil_div(vocab_size, hidden_size))
+    return min(num_tokens, 1 << (rows - 1).bit_length())
+
+
 def loss_bytes(
     *,
     num_tokens: int,
@@ -38,38 +55,37 @@ def loss_bytes(
     loss: Loss,
     standard_loss: StandardLoss,
     chunk_tokens: int,
+    in_place: bool,
     softcap: bool,
-    trains_head: bool,
 ) -> LossBytes:
     """Bytes of logits and cross-entropy of one micro-batch on one GPU.
 
-    Shape: [T, V] per copy; `chunked` holds [chunk, V] at a time, `fused` never holds [T, V].
-    Counts: 16-bit logits, FP32 copies, the gradient of the logits; for `chunked` and `fused` the FP32
-    gradient of the hidden states is not needed beyond [T, h] in 16 bit, computed in the forward pass.
+    Shape: [T, V] per copy; `chunked` and `fused` hold [chunk, V] at a time.
+    Counts: 16-bit logits, FP32 copies, the gradient of the logits; for `chunked` and `fused` also the
+        16-bit gradient of the hidden states [T, h].
     Ignores: the head's own gradient, which is a gradient.
 
     Args:
-        chunk_tokens: Rows of logits that a chunked or fused loss holds at once.
-        trains_head: The head is trained, so a fused loss accumulates its gradient in the forward pass
-            (counted with the gradients).
+        chunk_tokens: Rows of logits that a chunked loss holds at once.
+        in_place: A kernel overwrites the logits with their gradient, so no log-softmax is kept.
 
     Source: S-TRACKER for the copies, S-LIGER for the fused form.
     """
-    del trains_head
-    if loss == "standard":
-        softcap_bytes = SOFTCAP_BYTES if softcap else 0
-        if standard_loss == "kernel":
-            per_logit = KERNEL_BYTES + softcap_bytes
-            return LossBytes(
-                forward=per_logit * num_tokens * vocab_size,
-                backward=per_logit * num_tokens * vocab_size,
-            )
-        forward = SHIFTED_FORWARD_BYTES if standard_loss == "upcast-shifted" else UPCAST_FORWARD_BYTES
-        return LossBytes(
-            forward=(forward + softcap_bytes) * num_tokens * vocab_size,
-            backward=(UPCAST_BACKWARD_BYTES + softcap_bytes) * num_tokens * vocab_size,
-        )
-    rows = min(chunk_tokens, num_tokens)
     hidden_gradient = 2 * num_tokens * hidden_size
-    chunk = UPCAST_BACKWARD_BYTES * rows * vocab_size
+    if loss == "standard":
+        extra = SOFTCAP_BYTES if softcap else 0
+        forward = FORWARD_BYTES[standard_loss] + extra
+        backward = BACKWARD_BYTES + extra
+        if in_place:
+            forward -= LOG_SOFTMAX_BYTES
+            backward = min(backward, forward)
+        logits = num_tokens * vocab_size
+        return LossBytes(forward=forward * logits, backward=backward * logits)
+    if loss == "chunked":
+        chunk = BACKWARD_BYTES * min(chunk_tokens, num_tokens) * vocab_size
+    else:
+        rows = fused_chunk_tokens(
+            num_tokens=num_tokens, vocab_size=vocab_size, hidden_size=hidden_size
+        )
+        chunk = CHUNK_BYTES * rows * vocab_size
     return LossBytes(forward=chunk + hidden_gradient, backward=chunk + hidden_gradient)

@@ -102,9 +102,26 @@ def _autocast_copies(case: Case, state: Resident) -> int:
         embedding = case.model.vocab_size * case.model.hidden_size
         cast = state.num_parameters - (0 if case.model.tie_word_embeddings else embedding)
         return HALF_BYTES * cast
-    if case.method != "full" and case.lora.adapter_dtype == "fp32" and case.stack.autocast:
+    if case.method != "full" and case.lora.adapter_dtype == "fp32" and case.precision != "bf16-pure":
         return HALF_BYTES * state.num_trainable_parameters
     return 0
+
+
+def _kept_by_fsdp1(case: Case, batch: MicroBatch) -> int:
+    """Block inputs and their gradients that FSDP1 keeps until the backward pass ends.
+
+    For a frozen unit FSDP1 waits for the gradients of the unit's inputs with a multi-tensor hook, which
+    holds the inputs and the gradients that have arrived. At the first block both are there for all blocks.
+    Source: torch/distributed/fsdp/_runtime_utils.py `_register_post_backward_reshard_only_hook`; seen in
+        a100_80gb.csv of fms-acceleration as one more block input per layer and token under FSDP LoRA.
+    """
+    frozen_base = case.method != "full"
+    if not (frozen_base and case.zero_stage == 3 and case.stack.fsdp_generation == 1):
+        return 0
+    if case.stack.is_generic:
+        return 0
+    layers = case.model.num_hidden_layers
+    return 2 * batch.block_inputs * (layers - 1) // layers
 
 
 def _gradients_at(
@@ -182,7 +199,7 @@ def _instants(
         at("forward", none, batch.forward_end, passing.loss + copies),
         at("loss", none, batch.loss_backward, passing.loss + backward_copies),
         at("backward", head, batch.backward_start, passing.backward + backward_copies),
-        at("backward", most, batch.backward_end, passing.backward),
+        at("backward", most, batch.backward_end + _kept_by_fsdp1(case, batch), passing.backward),
     ]
     if not stack.is_generic:
         # A new gradient exists beside the accumulated one until it is added.

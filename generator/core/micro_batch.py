@@ -35,8 +35,8 @@ class MicroBatch:
     backward_start: int
     backward_end: int
     embedding: int
-    block_input_bytes: int
-    """What one checkpointed block keeps: its input."""
+    block_inputs: int
+    """The inputs of all blocks together, which are also the size of their gradients."""
 
 
 def tape_mode(
@@ -68,10 +68,11 @@ def tape_mode(
         lora_rank=0 if trains_base else lora.rank,
         lora_dropout=lora.dropout and not trains_base,
         adapter_bytes=4 if lora.adapter_dtype == "fp32" else 2,
-        autocast=stack.autocast,
+        autocast=precision != "bf16-pure",
         element_bytes=element_bytes,
         residual_bytes=residual_bytes,
         wide_outputs=method == "qlora" and stack.kbit_upcast,
+        kernel_norms=stack.kernel_norms,
         attention=workload.attention,
     )
 
@@ -135,6 +136,9 @@ def micro_batch(
             tape = block_tape(group.block, model.hidden_size, model.norm_kind, mode)
             saved = tape.saved_bytes(num_tokens=tokens, sequence_length=sequence)
             recompute = tape.recompute_bytes(num_tokens=tokens, sequence_length=sequence)
+            if mode.kernel_norms and workload.activation_checkpointing == "full":
+                # The first norm's input is the checkpoint itself.
+                recompute -= block_input
             if workload.activation_checkpointing == "none":
                 seen[key] = (saved, recompute - saved)
             elif workload.activation_checkpointing == "full":
@@ -154,8 +158,8 @@ def micro_batch(
         loss=workload.loss,
         standard_loss=stack.standard_loss,
         chunk_tokens=stack.loss_chunk_tokens,
+        in_place=stack.in_place_loss,
         softcap=model.final_logit_softcap,
-        trains_head=method == "full",
     )
     logit_gradient = 0
     if workload.loss == "standard":
@@ -170,5 +174,5 @@ def micro_batch(
         backward_start=stored + block_input + worst_block,
         backward_end=first_stored + block_input + worst_block,
         embedding=block_input + sort,
-        block_input_bytes=block_input,
+        block_inputs=block_input * model.num_hidden_layers,
     )

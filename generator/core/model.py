@@ -47,6 +47,14 @@ class Attention:
     """The layer reads the keys and values of an earlier layer and has no projections for them."""
     value_is_key: bool = False
     """One projection serves as key and value."""
+    q_lora_rank: int | None = None
+    """Queries come through a narrow pair of projections (DeepSeek-V4)."""
+    output_groups: int = 0
+    """The output goes through a narrow pair too: a matrix per group of heads, then a joint one."""
+    output_lora_rank: int = 0
+    """Width of the output's narrow part for each group."""
+    cross_attention: bool = False
+    """Reads an image encoder's states; skipped for batches without images (Llama 3.2 Vision)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +99,19 @@ class GatedDeltaNet:
     key_head_dim: int
     value_head_dim: int
     conv_kernel: int
-    fused_projections: bool = True
-    """Two input projections (Qwen3-Next) instead of four (Qwen3.5)."""
+    projections: Literal["fused", "split", "separate"] = "fused"
+    """Input projections: two (Qwen3-Next), four (Qwen3.5) or six (OLMo Hybrid)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KimiDeltaAttention:
+    """Linear attention with a gate per channel of the state (arXiv:2510.26692)."""
+
+    num_heads: int
+    head_dim: int
+    conv_kernel: int
+    low_rank_gates: bool = True
+    """The forget and output gates come through `head_dim` channels; else through one matrix each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +122,7 @@ class ShortConv:
     bias: bool = False
 
 
-Mixer = Attention | LatentAttention | Mamba2 | GatedDeltaNet | ShortConv
+Mixer = Attention | LatentAttention | Mamba2 | GatedDeltaNet | KimiDeltaAttention | ShortConv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +145,9 @@ class MixtureOfExperts:
     moe_intermediate_size: int
     shared_intermediate_size: int = 0
     shared_expert_gate: bool = False
+    shared_fused_gate_up: bool = False
+    shared_linear: bool = True
+    """False where the shared experts are bare 3-D parameters too (Inkling)."""
     gated: bool = True
     activation: Activation = "silu"
     expert_bias: bool = False
@@ -211,6 +233,8 @@ class Model:
     norm_kind: NormKind = "rms"
     norm_bias: bool = False
     final_norm: bool = True
+    num_residual_streams: int = 1
+    """Copies of the residual stream between blocks (hyper-connections, arXiv:2409.19606)."""
     final_logit_softcap: bool = False
     head_bias: bool = False
     extra_tensors: tuple[Tensor, ...] = ()

@@ -9,6 +9,7 @@ expert tensors (`expert`), embeddings, norms, convolutions and biases stay in 16
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 from generator.core.errors import TrainfitError
@@ -17,6 +18,7 @@ from generator.core.model import (
     Block,
     FeedForward,
     GatedDeltaNet,
+    KimiDeltaAttention,
     LatentAttention,
     Mamba2,
     Mixer,
@@ -55,12 +57,22 @@ def _attention_tensors(mixer: Attention, hidden: int) -> list[Tensor]:
     if mixer.fused_qkv:
         parts += _linear("qkv_proj", query_out + 2 * key_value, hidden, bias=bias)
     else:
-        parts += _linear("q_proj", query_out, hidden, bias=bias)
+        if mixer.q_lora_rank is None:
+            parts += _linear("q_proj", query_out, hidden, bias=bias)
+        else:
+            parts += _linear("q_a_proj", mixer.q_lora_rank, hidden)
+            parts += _norm("q_a_norm", mixer.q_lora_rank)
+            parts += _linear("q_b_proj", query_out, mixer.q_lora_rank)
         if not mixer.shares_key_value:
             parts += _linear("k_proj", key_value, hidden, bias=bias)
             if not mixer.value_is_key:
                 parts += _linear("v_proj", key_value, hidden, bias=bias)
-    parts += _linear("o_proj", hidden, query, bias=mixer.output_bias)
+    if mixer.output_groups:
+        groups, narrow = mixer.output_groups, mixer.output_groups * mixer.output_lora_rank
+        parts += _linear("o_a_proj", narrow, query // groups)
+        parts += _linear("o_b_proj", hidden, narrow)
+    else:
+        parts += _linear("o_proj", hidden, query, bias=mixer.output_bias)
     if mixer.gate_module:
         gate = query if mixer.output_gate == "full" else mixer.num_attention_heads
         parts += _linear(mixer.gate_module, gate, hidden)
@@ -112,19 +124,53 @@ def _gated_delta_net_tensors(mixer: GatedDeltaNet, hidden: int) -> list[Tensor]:
     key = mixer.num_key_heads * mixer.key_head_dim
     value = mixer.num_value_heads * mixer.value_head_dim
     heads = mixer.num_value_heads
-    if mixer.fused_projections:
-        parts = _linear("in_proj_qkvz", 2 * key + 2 * value, hidden)
-        parts += _linear("in_proj_ba", 2 * heads, hidden)
-    else:
-        parts = _linear("in_proj_qkv", 2 * key + value, hidden)
-        parts += _linear("in_proj_z", value, hidden)
-        parts += _linear("in_proj_b", heads, hidden)
-        parts += _linear("in_proj_a", heads, hidden)
+    widths = {
+        "fused": {"in_proj_qkvz": 2 * key + 2 * value, "in_proj_ba": 2 * heads},
+        "split": {
+            "in_proj_qkv": 2 * key + value,
+            "in_proj_z": value,
+            "in_proj_b": heads,
+            "in_proj_a": heads,
+        },
+        "separate": {
+            "q_proj": key,
+            "k_proj": key,
+            "v_proj": value,
+            "a_proj": heads,
+            "b_proj": heads,
+            "g_proj": value,
+        },
+    }
+    parts: list[Tensor] = []
+    for module, width in widths[mixer.projections].items():
+        parts += _linear(module, width, hidden)
     conv_shape = (2 * key + value, 1, mixer.conv_kernel)
     parts.append(Tensor(module="conv1d", shape=conv_shape, kind="conv"))
     parts += [Tensor(module=name, shape=(heads,), kind="other") for name in ("dt_bias", "A_log")]
     parts += _norm("norm", mixer.value_head_dim)
-    parts += _linear("out_proj", hidden, value)
+    output = "o_proj" if mixer.projections == "separate" else "out_proj"
+    parts += _linear(output, hidden, value)
+    return parts
+
+
+def _kimi_delta_attention_tensors(mixer: KimiDeltaAttention, hidden: int) -> list[Tensor]:
+    heads, head_dim = mixer.num_heads, mixer.head_dim
+    width = heads * head_dim
+    parts: list[Tensor] = []
+    for module in ("q_proj", "k_proj", "v_proj"):
+        parts += _linear(module, width, hidden)
+    parts.append(Tensor(module="conv1d", shape=(3 * width, 1, mixer.conv_kernel), kind="conv"))
+    parts.append(Tensor(module="forget_gate", shape=(width,), kind="other"))
+    parts.append(Tensor(module="forget_gate", shape=(heads,), kind="other"))
+    for gate in ("f", "g"):
+        if mixer.low_rank_gates:
+            parts += _linear(f"{gate}_a_proj", head_dim, hidden)
+            parts += _linear(f"{gate}_b_proj", width, head_dim)
+        else:
+            parts += _linear(f"{gate}_proj", width, hidden)
+    parts += _linear("b_proj", heads, hidden)
+    parts += _norm("o_norm", head_dim)
+    parts += _linear("o_proj", hidden, width)
     return parts
 
 
@@ -151,6 +197,8 @@ def mixer_tensors(mixer: Mixer, hidden_size: int) -> list[Tensor]:
         return _mamba2_tensors(mixer, hidden_size)
     if isinstance(mixer, GatedDeltaNet):
         return _gated_delta_net_tensors(mixer, hidden_size)
+    if isinstance(mixer, KimiDeltaAttention):
+        return _kimi_delta_attention_tensors(mixer, hidden_size)
     return _short_conv_tensors(mixer, hidden_size)
 
 
@@ -215,7 +263,15 @@ def feed_forward_tensors(feed_forward: FeedForward, hidden_size: int) -> list[Te
         parts += _linear("fc1_latent_proj", moe.latent_size, hidden_size)
         parts += _linear("fc2_latent_proj", hidden_size, moe.latent_size)
     if moe.shared_intermediate_size:
-        parts += _mlp_tensors(hidden_size, moe.shared_intermediate_size, gated=moe.gated)
+        shared = _mlp_tensors(
+            hidden_size,
+            moe.shared_intermediate_size,
+            gated=moe.gated,
+            fused=moe.shared_fused_gate_up,
+        )
+        if not moe.shared_linear:
+            shared = [replace(part, kind="other") for part in shared]
+        parts += shared
     if moe.shared_expert_gate:
         parts += _linear("shared_expert_gate", 1, hidden_size)
     return parts
@@ -238,7 +294,7 @@ def block_tensors(model: Model, block: Block) -> list[Tensor]:
     if own:
         parts = [
             Tensor(module=own[part.module], shape=part.shape, kind=part.kind)
-            if part.module in own
+            if part.module in own and part.kind != "expert"
             else part
             for part in parts
         ]
@@ -387,6 +443,18 @@ def lora_targets(model: Model, target_modules: str | tuple[str, ...]) -> tuple[T
             )
     wanted = set(names)
     return tuple(part for part in candidates if part.module in wanted)
+
+
+def usual_module_names(model: Model, target_modules: str | tuple[str, ...]) -> frozenset[str]:
+    """The adapted linear layers under the names that the block records use (`q_proj`, `down_proj`).
+
+    Shape: a set of names.
+    Source: `Model.module_names`; GPT-2's `c_attn` is our `qkv_proj`.
+    """
+    adapted = {part.module for part in lora_targets(model, target_modules)}
+    usual = {common for common, own in model.module_names if own in adapted}
+    renamed = {own for _, own in model.module_names}
+    return frozenset(usual | {name for name in adapted if name not in renamed})
 
 
 def num_lora_parameters(model: Model, rank: int, target_modules: str | tuple[str, ...]) -> int:

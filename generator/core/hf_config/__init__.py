@@ -7,7 +7,17 @@ top and layer patterns are run-length encoded (`layer_types_rle = [["sliding_att
 from collections.abc import Callable, Mapping
 
 from generator.core.errors import TrainfitError
-from generator.core.hf_config import dense, moe
+from generator.core.hf_config import (
+    classic,
+    deepseek,
+    dense,
+    gemma,
+    hybrid,
+    inkling,
+    moe,
+    multimodal,
+    state_space,
+)
 from generator.core.hf_config.bare_count import model_from_parameter_count
 from generator.core.hf_config.reader import FIELD_PREFIX, Reader
 from generator.core.model import Model
@@ -17,28 +27,87 @@ __all__ = ["ADAPTERS", "model_from_config", "model_from_parameter_count"]
 Adapter = Callable[[Reader, str], Model]
 
 ADAPTERS: dict[str, Adapter] = {
+    "afmoe": moe.afmoe,
     "apertus": dense.apertus,
-    "deepseek_v2": moe.deepseek,
-    "deepseek_v3": moe.deepseek,
+    "bailing_hybrid": hybrid.bailing_hybrid,
+    "bert": classic.bert,
+    "chatglm": classic.chatglm,
+    "cohere": classic.cohere,
+    "cohere2": classic.cohere,
+    "cohere2_moe": moe.cohere2_moe,
+    "deepseek_v2": deepseek.deepseek,
+    "deepseek_v3": deepseek.deepseek,
+    "deepseek_v32": deepseek.deepseek_sparse,
+    "deepseek_v4": deepseek.deepseek_v4,
+    "ernie4_5_moe": moe.ernie4_5_moe,
+    "falcon": classic.falcon,
+    "falcon_h1": state_space.falcon_h1,
     "gemma": dense.gemma,
     "gemma2": dense.gemma2,
+    "gemma3": gemma.gemma3,
     "gemma3_text": dense.gemma3_text,
+    "gemma3n": gemma.gemma3n,
+    "gemma3n_text": gemma.gemma3n_text,
+    "gemma4": gemma.gemma4,
+    "gemma4_unified": gemma.gemma4_unified,
     "glm4": dense.glm4,
     "glm4_moe": moe.glm4_moe,
-    "glm4_moe_lite": moe.deepseek,
+    "glm4_moe_lite": deepseek.deepseek,
+    "glm5_next": multimodal.glm5_next,
+    "glm_moe_dsa": deepseek.deepseek_sparse,
+    "gpt2": classic.gpt2,
+    "gpt_bigcode": classic.gpt_bigcode,
+    "gpt_neox": classic.gpt_neox,
     "gpt_oss": moe.gpt_oss,
     "granite": dense.llama,
+    "granite_swa": dense.granite_swa,
+    "granitemoehybrid": state_space.granite_moe_hybrid,
+    "hunyuan_v1_dense": dense.hunyuan,
+    "hy_v3": moe.hy_v3,
+    "inkling_mm_model": inkling.inkling,
+    "kimi_k25": multimodal.kimi_k25,
+    "kimi_linear": hybrid.kimi_linear,
+    "laguna": moe.laguna,
+    "lfm2": state_space.lfm2,
+    "lfm2_moe": state_space.lfm2_moe,
     "llama": dense.llama,
+    "llama4": multimodal.llama4,
+    "llama4_text": multimodal.llama4,
+    "mellum": moe.mellum,
+    "minicpmv": classic.minicpmv,
+    "minimax_m2": moe.minimax_m2,
+    "minimax_m3_vl": multimodal.minimax_m3,
+    "ministral3": dense.mistral,
     "mistral": dense.mistral,
+    "mistral3": multimodal.mistral3,
+    "mistral4": deepseek.mistral4,
     "mixtral": moe.mixtral,
+    "mllama": multimodal.mllama,
+    "modernbert": classic.modernbert,
+    "muse_glimmer": multimodal.muse_glimmer,
+    "nemotron_h": state_space.nemotron_h,
     "olmo2": dense.olmo2,
     "olmo3": dense.olmo2,
+    "olmo_hybrid": hybrid.olmo_hybrid,
+    "olmoe": moe.olmoe,
+    "phi": classic.phi,
     "phi3": dense.phi3,
+    "qwen": classic.qwen1,
     "qwen2": dense.qwen2,
+    "qwen2_5_vl": multimodal.qwen2_5_vl,
+    "qwen2_moe": moe.qwen2_moe,
     "qwen3": dense.qwen3,
+    "qwen3_5": multimodal.qwen3_5,
+    "qwen3_5_moe": multimodal.qwen3_5_moe,
+    "qwen3_5_moe_text": hybrid.qwen3_5_moe_text,
+    "qwen3_5_text": hybrid.qwen3_5_text,
     "qwen3_moe": moe.qwen3_moe,
+    "qwen3_next": hybrid.qwen3_next,
+    "qwen3_vl": multimodal.qwen3_vl,
+    "qwen3_vl_moe": multimodal.qwen3_vl_moe,
     "seed_oss": dense.seed_oss,
     "smollm3": dense.smollm3,
+    "stablelm": classic.stablelm,
 }
 """By `model_type`."""
 
@@ -59,8 +128,10 @@ def model_from_config(config: Mapping[str, object], name: str) -> Model:
             "wrong-type", FIELD_PREFIX, "A config must be a JSON object, as in config.json."
         )
     reader = Reader(config)
-    # `shape_as` names the architecture whose config fields a remote-code model is written in.
-    kind = reader.text("shape_as", "model_type")
+    kind = reader.text("model_type")
+    if kind not in ADAPTERS:
+        # Names the architecture in whose fields a model without a class of its own is written down.
+        kind = reader.text("shape_as", default=kind)
     if not kind:
         raise TrainfitError(
             "missing-field",

@@ -278,3 +278,29 @@ def glm4(reader: Reader, name: str) -> Model:
         },
         mlp_changes={"fused_gate_up": True, "bias": False},
     )
+
+
+def hunyuan(reader: Reader, name: str) -> Model:
+    """Hunyuan dense: Qwen3's shape, its head norms named query_layernorm and key_layernorm."""
+    bias = reader.boolean("attention_bias")
+    return _uniform_or_mixed(
+        reader,
+        name,
+        types=["full_attention"] * reader.num_layers(),
+        window=None,
+        attention_changes={"qkv_bias": bias, "output_bias": bias, "qk_norm": "head"},
+        mlp_changes={"bias": False},
+    )
+
+
+def granite_swa(reader: Reader, name: str) -> Model:
+    """Granite with windows on some layers."""
+    window = reader.optional_integer("sliding_window")
+    bias = reader.boolean("attention_bias")
+    return _uniform_or_mixed(
+        reader,
+        name,
+        types=window_pattern(reader, reader.num_layers()),
+        window=window,
+        attention_changes={"qkv_bias": bias, "output_bias": bias},
+    )

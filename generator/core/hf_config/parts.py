@@ -1,6 +1,7 @@
 """Pieces that most architectures share: heads, rotary embedding, activations, layer patterns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from generator.core.hf_config.reader import Reader
@@ -230,3 +231,30 @@ def build(
         "model_type": reader.text("model_type"),
     }
     return Model(**{**fields, **changes})
+
+
+def text_reader(reader: Reader, defaults: Mapping[str, object] | None = None) -> Reader:
+    """The level that holds the text model's fields, with its class defaults."""
+    nested = reader.nested("text_config")
+    if nested is None:
+        return reader.with_defaults(defaults or {})
+    outer: dict[str, object] = {}
+    # The whole model's switch governs; files from before transformers 5 have it inside only.
+    if reader.has("tie_word_embeddings"):
+        outer["tie_word_embeddings"] = reader.boolean("tie_word_embeddings")
+    values = {**nested.values, **outer}
+    return Reader(values, nested.path, defaults)
+
+
+def sub_config(reader: Reader, name: str) -> Reader:
+    """A nested config, empty where the file has none, so that class defaults apply."""
+    return reader.nested(name) or Reader({}, f"{reader.path}.{name}")
+
+
+def with_towers(model: Model, reader: Reader, parts: Sequence[Tensor]) -> Model:
+    """The text model with its encoders, under the outer model's type."""
+    return replace(
+        model,
+        extra_tensors=(*model.extra_tensors, *parts),
+        model_type=reader.text("model_type"),
+    )
