@@ -111,7 +111,7 @@ class KimiDeltaAttention:
     head_dim: int
     conv_kernel: int
     low_rank_gates: bool = True
-    """The forget and output gates come through `head_dim` channels; else through one matrix each."""
+    """Forget and output gates come through `head_dim` channels; else through one matrix each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
