@@ -1,0 +1,202 @@
+"""Times the estimator, the matrix, the build and the calculator, and prints one table.
+
+    python tools/bench.py            # everything; needs the built site, Node and Chromium
+    python tools/bench.py --core     # the estimator and the matrix only
+
+The machine is named above the table, since times from different machines do not compare. The matrix
+is also set against a plain NumPy pass over as many cells in the same run, which does compare.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+REPOSITORY_DIR = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY_DIR))
+
+SITE_DIR = REPOSITORY_DIR / "site"
+REQUEST = {"model": "llama-3.1-8b", "card": "h100-sxm-80gb"}
+PROFILES, VISITS = 3, 2
+
+
+def seconds(run: Callable[[], object], *, repeat: int = 1) -> float:
+    """The median duration of one call."""
+    durations = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        run()
+        durations.append(time.perf_counter() - start)
+    return statistics.median(durations)
+
+
+def row(what: str, value: str, remark: str = "") -> None:
+    """One line of the table."""
+    print(f"{what:<52}{value:>16}   {remark}".rstrip(), flush=True)
+
+
+def machine() -> str:
+    """The processor, its load and the interpreter."""
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        processor = names[0].split(":")[1].strip() if names else processor
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"{processor}, {os.cpu_count()} cores{load}, Python {platform.python_version()}"
+
+
+def bench_core() -> None:
+    """One answer, all cards for one model, the start of the command line."""
+    from generator.core.api import run
+    from generator.load import load_catalog
+
+    catalog = load_catalog()
+    estimate, grid = json.dumps(REQUEST), json.dumps({**REQUEST, "op": "grid"})
+    run(estimate, catalog)
+    row(
+        "one estimate, text to text",
+        f"{seconds(lambda: run(estimate, catalog), repeat=50) * 1e3:.2f} ms",
+    )
+    run(grid, catalog)
+    row(
+        "all cards x counts, text to text",
+        f"{seconds(lambda: run(grid, catalog), repeat=20) * 1e3:.2f} ms",
+    )
+    row("catalog from TOML", f"{seconds(load_catalog, repeat=3) * 1e3:.0f} ms")
+    command = [sys.executable, "-m", "generator", "estimate"]
+    start = seconds(
+        lambda: subprocess.run(
+            command, input=estimate, capture_output=True, text=True, check=True, cwd=REPOSITORY_DIR
+        ),
+        repeat=3,
+    )
+    row("command line, one estimate", f"{start * 1e3:.0f} ms")
+
+
+def bench_matrix() -> None:
+    """The whole matrix, at three sizes of the catalog."""
+    import numpy as np
+
+    from generator import matrix
+    from generator.load import load_catalog
+
+    catalog = load_catalog()
+    ids = sorted(catalog.models)
+    for share in (4, 2, 1):
+        chosen = ids[: max(1, len(ids) // share)]
+        start = time.perf_counter()
+        built = matrix.build(catalog, models=chosen)
+        duration = time.perf_counter() - start
+        cells = built.num_cells
+        rate = cells / duration
+        row(
+            f"matrix, {len(chosen)} models",
+            f"{duration:.2f} s",
+            f"{cells:,} verdict cells, {rate / 1e6:.2f} million cells/s",
+        )
+    totals = np.full(cells, 70_000_000_000, dtype=np.int64)
+    limits = np.full(cells, 76_000_000_000, dtype=np.int64)
+
+    def plain_pass() -> object:
+        return (totals > limits).astype(np.int8) + (totals > limits + limits // 20)
+
+    plain = seconds(plain_pass, repeat=3)
+    row(
+        "plain NumPy pass over as many cells",
+        f"{plain:.3f} s",
+        f"matrix takes {duration / plain:.1f} times that",
+    )
+
+
+def bench_build() -> None:
+    """Generation and the site engine, as `make build` runs them."""
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    target = REPOSITORY_DIR / ".cache" / "bench-site"
+
+    def run(*arguments: str) -> Callable[[], object]:
+        command = [sys.executable, "-m", *arguments]
+        return lambda: subprocess.run(
+            command, check=True, capture_output=True, cwd=REPOSITORY_DIR, env=environment
+        )
+
+    generate = seconds(run("generator", "build"))
+    row("generate pages, JSON and archive", f"{generate:.1f} s")
+    build = seconds(run("mkdocs", "--quiet", "build", "--strict", "--site-dir", str(target)))
+    row("mkdocs build", f"{build:.1f} s", f"together {generate + build:.1f} s")
+    files = [path for path in target.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files)
+    row("site", f"{size / 1e6:.1f} MB", f"{len(files)} files")
+    shutil.rmtree(target)
+
+
+def bench_browser() -> None:
+    """Transfer, start and answers of the calculator in Chromium."""
+    from tools.serve import SiteServer
+
+    assets = SITE_DIR / "assets"
+    manifest = json.loads((assets / "core" / "manifest.json").read_text(encoding="utf-8"))
+    runtime = manifest["pyodide"]
+    folder = assets / "core" / runtime["folder"]
+    files = [
+        assets / "core" / manifest["core"]["file"],
+        *(folder / name for name in runtime["files"]),
+    ]
+    packed = [len(gzip.compress(path.read_bytes(), 9)) for path in files]
+    row(
+        "archive of core and catalog",
+        f"{packed[0] / 1e3:.0f} kB",
+        f"gzip; {manifest['core']['bytes'] / 1e3:.0f} kB raw",
+    )
+    row("calculator's Python in all", f"{sum(packed) / 1e6:.2f} MB", "gzip")
+    with SiteServer(SITE_DIR) as server:
+        server.warm()
+        parameters = {"url": server.url, "profiles": PROFILES, "visits": VISITS, "request": REQUEST}
+        result = subprocess.run(
+            ["node", str(REPOSITORY_DIR / "tools" / "bench_browser.mjs")],
+            input=json.dumps(parameters),
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=REPOSITORY_DIR,
+        )
+    visits: list[dict[str, Any]] = json.loads(result.stdout.split("RESULT ")[-1])
+    for visit, name in ((0, "cold"), (1, "second visit")):
+        firsts = sorted(each["firstAnswerAfter"] for each in visits if each["visit"] == visit)
+        row(
+            f"first custom estimate, {name}",
+            f"{statistics.median(firsts):.0f} ms",
+            f"{firsts[0]:.0f} to {firsts[-1]:.0f}, n={len(firsts)}",
+        )
+    for key, name in (("estimate", "one estimate"), ("grid", "all cards x counts")):
+        median = statistics.median(each[key] for each in visits)
+        row(f"{name} in the browser, warm", f"{median:.1f} ms")
+    if any(each["isError"] for each in visits):
+        row("the browser's answer was an error", "")
+
+
+def main() -> int:
+    """Run the benchmarks and print the table."""
+    parser = argparse.ArgumentParser(description="Time the parts of trainfit.")
+    parser.add_argument("--core", action="store_true", help="only the estimator and the matrix")
+    arguments = parser.parse_args()
+    print(machine())
+    bench_core()
+    bench_matrix()
+    if not arguments.core:
+        bench_build()
+        bench_browser()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
