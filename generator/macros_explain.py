@@ -1,0 +1,192 @@
+"""Macros of the explanation pages, beside those of `generator.macros`.
+
+Look-ups and sums:
+    static(result)                bytes of weights, master, gradients and optimizer states of a GPU
+    bytes_per_parameter(result)   the same over the model's parameters
+    phase(result, name)           one phase of the step: `phase(run, "backward").total`
+    training_flops(model, ...)    FLOPs per token: `.model_flops`, `.hardware_flops`
+    hours(result, tokens)         hours that the estimated rate needs for a number of tokens
+    usd(result, tokens)           the same in money, as a range, from the card's dated prices
+
+Text:
+    figure(name)                  a picture of `generator.emit.figures`, in the page's colours
+    sources(id, ...)              the page's sources, from `docs/reference/sources.md`
+    cited(figure, id)             a figure that somebody else published, with a link to where
+    calculator(label, **request)  a link that opens the calculator with this request filled in
+
+Names:
+    THIRTEEN_BILLION              the worked question's model, a count without a shape
+    FIT_SHARE                     largest part of a card's marketed size that still "fits"
+    GB, GIB, MIB                  10^9, 2^30 and 2^20 bytes
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+from generator.core import flops
+from generator.core.fit import FIT_PERCENT
+from generator.core.flops import TrainingFlops
+from generator.core.run import Checkpointing, MethodName
+from generator.core.units import GB, GIB, MIB
+from generator.load import load_catalog
+
+SOURCES_PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "sources.md"
+STATIC_LINES = ("weights", "master_weights", "gradients", "optimizer_states")
+SECONDS_PER_HOUR = 3600
+THIRTEEN_BILLION = 13_000_000_000
+
+Result = dict[str, Any]
+
+
+class MacrosEnvironment(Protocol):
+    """The part of the macros plugin that this module uses."""
+
+    macro: Callable[[Callable[..., Any]], Callable[..., Any]]
+    variables: Any
+
+
+def static(result: Result) -> int:
+    """Bytes of training state on one GPU, before activations, buffers and overhead."""
+    return sum(int(result["per_gpu"][line]) for line in STATIC_LINES)
+
+
+def bytes_per_parameter(result: Result) -> float:
+    """Static state of one GPU over all parameters of the model."""
+    return static(result) / int(result["num_parameters"])
+
+
+def phase(result: Result, name: str) -> dict[str, Any]:
+    """One phase of a step, by name."""
+    for candidate in result["phases"]:
+        if candidate["phase"] == name:
+            found: dict[str, Any] = candidate
+            return found
+    raise ValueError(f"no phase {name}; there are {[item['phase'] for item in result['phases']]}")
+
+
+def figure(name: str) -> str:
+    """A picture, inlined."""
+    # Imported here because the pictures ask the macros for their numbers.
+    from generator.emit import figures
+
+    return figures.inline(name)
+
+
+@cache
+def source_register() -> dict[str, tuple[str, str]]:
+    """Source id -> (citation, address), read from the register page."""
+    pattern = re.compile(
+        r"^### (?P<id>S-[A-Z0-9-]+) \{ #(?P<anchor>[a-z0-9-]+) \}\n\n"
+        r"(?P<citation>.+)\n<(?P<url>https://[^>]+)>\n",
+        re.MULTILINE,
+    )
+    found: dict[str, tuple[str, str]] = {}
+    for match in pattern.finditer(SOURCES_PAGE.read_text(encoding="utf-8")):
+        if match["anchor"] != match["id"].lower():
+            raise ValueError(f"{match['id']}: its anchor must be {match['id'].lower()}")
+        found[match["id"]] = (match["citation"], match["url"])
+    return found
+
+
+def _source(source_id: str) -> tuple[str, str]:
+    if source_id not in source_register():
+        raise ValueError(f"{source_id} is not in {SOURCES_PAGE.name}")
+    return source_register()[source_id]
+
+
+def sources(*source_ids: str) -> str:
+    """A Markdown list of sources, each with its id and address."""
+    lines = []
+    for source_id in source_ids:
+        citation, url = _source(source_id)
+        anchor = source_id.lower()
+        lines.append(f"- [{source_id}](../reference/sources.md#{anchor}): {citation} <{url}>")
+    return "\n".join(lines)
+
+
+def cited(published: str, source_id: str) -> str:
+    """A figure that somebody else published."""
+    _source(source_id)
+    return f"{published} ([{source_id}](../reference/sources.md#{source_id.lower()}))"
+
+
+def calculator(label: str, **request: Any) -> str:
+    """A link from a page two folders down to the calculator with a request filled in."""
+    from generator import macros
+
+    macros.estimate(**request)
+    pairs = [("v", "1")]
+    for key, value in request.items():
+        if key == "model" and isinstance(value, int):
+            pairs.append(("model.num_parameters", str(value)))
+        elif isinstance(value, dict):
+            pairs += [(f"{key}.{inner}", str(item)) for inner, item in value.items()]
+        else:
+            pairs.append((key, str(value)))
+    return f'<a href="../../calculator/#{urlencode(pairs)}">{escape(label)}</a>'
+
+
+def training_flops(
+    model: str,
+    *,
+    sequence_length: int = 2048,
+    method: MethodName = "full",
+    activation_checkpointing: Checkpointing = "full",
+) -> TrainingFlops:
+    """FLOPs per token of a catalog model."""
+    return flops.training_flops(
+        model=load_catalog().models[model].model,
+        sequence_length=sequence_length,
+        method=method,
+        activation_checkpointing=activation_checkpointing,
+    )
+
+
+def hours(result: Result, tokens: int) -> float:
+    """Hours for a number of tokens at the estimated rate of all GPUs together."""
+    return tokens / float(result["throughput"]["tokens_per_second"]) / SECONDS_PER_HOUR
+
+
+def usd(result: Result, tokens: int) -> str:
+    """Price range for a number of tokens, from the card's dated hourly prices."""
+    card = load_catalog().cards[result["card"]["id"]]
+    if card.price_usd_per_hour is None:
+        return "no price"
+    gpu_hours = hours(result, tokens) * int(result["num_gpus"])
+    low = gpu_hours * card.price_usd_per_hour
+    high = gpu_hours * (card.price_usd_per_hour_high or card.price_usd_per_hour)
+    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"
+
+
+MACROS = (
+    static,
+    bytes_per_parameter,
+    phase,
+    figure,
+    sources,
+    cited,
+    calculator,
+    training_flops,
+    hours,
+    usd,
+)
+VARIABLES: dict[str, Any] = {
+    "THIRTEEN_BILLION": THIRTEEN_BILLION,
+    "FIT_SHARE": FIT_PERCENT / 100,
+    "GB": GB,
+    "GIB": GIB,
+    "MIB": MIB,
+}
+
+
+def define(env: MacrosEnvironment) -> None:
+    """Add these macros and names to the plugin's environment."""
+    for function in MACROS:
+        env.macro(function)
+    for name, value in VARIABLES.items():
+        env.variables[name] = value
