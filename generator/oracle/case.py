@@ -1,4 +1,5 @@
-"""What the oracle is asked: one training set-up, in the words that the estimator uses for the same things."""
+"""What the oracle is asked: one training set-up, in the words that the estimator uses for the
+same things."""
 
 import dataclasses
 import json
@@ -28,9 +29,9 @@ class Case:
     """Cut the model to this many layers."""
     method: Method = "full"
     precision: Precision = "bf16-pure"
-    """`bf16-pure`: everything in bf16. `amp`: autocast over FP32 weights; with LoRA over a bf16 base.
-    `bf16-mixed`: bf16 weights with an FP32 master copy in the optimizer.
-    Under `fsdp2`, `amp` is FP32 shards with `MixedPrecisionPolicy(param_dtype=bf16)`."""
+    """`bf16-pure`: everything in bf16. `amp`: autocast over FP32 weights; with LoRA over a bf16
+    base. `bf16-mixed`: bf16 weights with an FP32 master copy in the optimizer. Under `fsdp2`,
+    `amp` is FP32 shards with `MixedPrecisionPolicy(param_dtype=bf16)`."""
     optimizer: OptimizerName = "adamw"
     optimizer_implementation: Implementation = "fused"
     strategy: Strategy = "single"
@@ -41,7 +42,8 @@ class Case:
     activation_checkpointing: Checkpointing = "none"
     attention: AttentionName = "sdpa"
     loss: LossForm = "v5"
-    """`v5`: transformers 4.49 and later shift the labels. `v4`: earlier ones copy shifted FP32 logits."""
+    """`v5`: transformers 4.49 and later shift the labels. `v4`: earlier ones copy shifted FP32
+    logits."""
     hold_outputs: bool = False
     """The caller keeps the model's outputs, and so the logits, until after backward."""
     lora_rank: int = 16
@@ -61,9 +63,13 @@ class Case:
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; use one of {', '.join(choices)}")
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; use one of {', '.join(choices)}"
+                )
         if self.strategy == "single" and self.num_gpus != 1:
-            raise ValueError(f"strategy single runs on 1 GPU, not {self.num_gpus}; use fsdp2 or ddp")
+            raise ValueError(
+                f"strategy single runs on 1 GPU, not {self.num_gpus}; use fsdp2 or ddp"
+            )
         if self.strategy != "single" and self.num_gpus < 2:
             raise ValueError(f"strategy {self.strategy} needs num_gpus of 2 or more")
         if self.strategy == "fsdp2" and self.method == "qlora":
@@ -73,7 +79,8 @@ class Case:
 
     @property
     def autocast(self) -> bool:
-        """Whether the forward pass runs under `torch.autocast`; FSDP2 casts by its own policy instead."""
+        """Whether the forward pass runs under `torch.autocast`; FSDP2 casts by its own policy
+        instead."""
         return self.precision == "amp" and not (self.strategy == "fsdp2" and self.method == "full")
 
     @property
@@ -102,7 +109,9 @@ def case_from_dict(values: dict[str, Any]) -> Case:
     known = {entry.name for entry in dataclasses.fields(Case)}
     unknown = sorted(set(values) - known)
     if unknown:
-        raise ValueError(f"unknown setting {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+        raise ValueError(
+            f"unknown setting {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+        )
     targets = values.get("target_modules")
     if isinstance(targets, list):
         values = {**values, "target_modules": tuple(targets)}
@@ -113,7 +122,8 @@ def case_from_json(text: str) -> Case:
     """A case from a JSON object."""
     values = json.loads(text)
     if not isinstance(values, dict):
-        raise ValueError(f"a case is one JSON object, not {type(values).__name__}")
+        kind = type(values).__name__
+        raise ValueError(f"a case is one JSON object, not {kind}")  # noqa: TRY004  bad input, no bug
     return case_from_dict(values)
 
 

@@ -1,7 +1,7 @@
 """The cases whose results are stored, in the order in which they are run.
 
-They are the yardstick of `tests/oracle/test_core_against_oracle.py`. Add cases at will; results of cases that are no
-longer listed are dropped at the next refresh.
+They are the yardstick of `tests/oracle/test_core_against_oracle.py`. Add cases at will; results of
+cases that are no longer listed are dropped at the next refresh.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,15 @@ Workload = tuple[int, int]
 def stored_cases() -> list[Case]:
     """Every stored case, each once."""
     cases: dict[str, Case] = {}
-    for group in (_dense(), _dense_variants(), _sharded(), _experts(), _hybrids(), _quantised(), _more_dense()):
+    for group in (
+        _dense(),
+        _dense_variants(),
+        _sharded(),
+        _experts(),
+        _hybrids(),
+        _quantised(),
+        _more_dense(),
+    ):
         for values in group:
             family = any(values["model"].startswith(prefix) for prefix in EAGER_ONLY)
             case = case_from_dict({**({"attention": "eager"} if family else {}), **values})
@@ -114,10 +122,14 @@ def _dense_variants() -> Iterator[Values]:
         yield _case(one, (4096, 2), gradient_accumulation_steps=2, **mixed, **full)
     for implementation in ("foreach", "for-loop"):
         yield _case(eight, (2048, 1), optimizer_implementation=implementation, **full)
-    yield _case("mistral-7b-instruct-v0.3", (4096, 4), optimizer_implementation="foreach", loss="v4", **full)
+    yield _case(
+        "mistral-7b-instruct-v0.3", (4096, 4), optimizer_implementation="foreach", loss="v4", **full
+    )
     yield _case(one, (2048, 1), precision="amp", optimizer_implementation="foreach", **full)
     for optimizer in ("sgd", "sgd-momentum", "adafactor", "adamw-8bit"):
-        yield _case(eight, (2048, 1), optimizer=optimizer, optimizer_implementation="foreach", **full)
+        yield _case(
+            eight, (2048, 1), optimizer=optimizer, optimizer_implementation="foreach", **full
+        )
     yield _case(one, (4096, 1), optimizer="adamw-8bit")
     for loss, hold in (("v4", False), ("v4", True), ("v5", True)):
         yield _case(one, (4096, 2), loss=loss, hold_outputs=hold, **full)
@@ -125,7 +137,10 @@ def _dense_variants() -> Iterator[Values]:
     for model in (one, eight, "qwen2.5-7b"):
         for checkpointing in ("full", "none"):
             yield _case(model, (2048, 2), activation_checkpointing=checkpointing, **BF16_ADAPTERS)
-            few = {"target_modules": ("q_proj", "v_proj"), "activation_checkpointing": checkpointing}
+            few = {
+                "target_modules": ("q_proj", "v_proj"),
+                "activation_checkpointing": checkpointing,
+            }
             yield _case(model, (4096, 1), **few, **FP32_ADAPTERS)
     yield _case(eight, (2048, 1), method="lora", target_modules=ATTENTION_ONLY)
     yield _case(eight, (2048, 1), method="lora")
@@ -148,7 +163,11 @@ def _dense_variants() -> Iterator[Values]:
 
 
 def _sharded() -> Iterator[Values]:
-    full: Values = {"activation_checkpointing": "full", "strategy": "fsdp2", "optimizer_implementation": "foreach"}
+    full: Values = {
+        "activation_checkpointing": "full",
+        "strategy": "fsdp2",
+        "optimizer_implementation": "foreach",
+    }
     for num_gpus in (2, 4, 8):
         yield _case("llama-3.1-8b", (2048, 1), num_gpus=num_gpus, precision="amp", **full)
         yield _case("llama-3.2-1b", (4096, 2), num_gpus=num_gpus, precision="amp", **full)
@@ -164,7 +183,11 @@ def _sharded() -> Iterator[Values]:
         yield _case("llama-3.3-70b", (2048, 1), num_gpus=num_gpus, **full, **FP32_ADAPTERS)
     yield _case("llama-3.3-70b", (2048, 1), num_gpus=8, precision="amp", **full)
     yield _case("qwen2.5-32b", (4096, 1), num_gpus=8, precision="amp", **full)
-    for model, workload in (("llama-3.1-8b", (2048, 2)), ("llama-3.2-1b", (2048, 4)), ("qwen2.5-7b", (8192, 1))):
+    for model, workload in (
+        ("llama-3.1-8b", (2048, 2)),
+        ("llama-3.2-1b", (2048, 4)),
+        ("qwen2.5-7b", (8192, 1)),
+    ):
         accumulated = {**full, "gradient_accumulation_steps": 2}
         yield _case(model, workload, num_gpus=8, precision="amp", **accumulated)
     bf16_reduction = {**full, "reduce_dtype": "bf16"}
@@ -190,10 +213,14 @@ def _experts() -> Iterator[Values]:
     yield from _four_ways("glm-4.7-flash", (1024, 1), (4096, 1), **latent)
     yield from _four_ways("moonlight-16b-a3b", (2048, 1), (8192, 1), **latent)
     yield from _four_ways("ernie-4.5-21b-a3b-pt", (1024, 1), (4096, 1), **attention)
-    yield from _four_ways("lfm2.5-8b-a1b", (2048, 1), (4096, 2), target_modules=("q_proj", "k_proj", "v_proj"))
+    yield from _four_ways(
+        "lfm2.5-8b-a1b", (2048, 1), (4096, 2), target_modules=("q_proj", "k_proj", "v_proj")
+    )
     sharded: Values = {
-        "activation_checkpointing": "full", "strategy": "fsdp2", "optimizer_implementation": "foreach"
-    }  # fmt: skip
+        "activation_checkpointing": "full",
+        "strategy": "fsdp2",
+        "optimizer_implementation": "foreach",
+    }
     yield _case("qwen3-30b-a3b", (2048, 1), num_gpus=8, precision="amp", **sharded)
     yield _case("qwen3-30b-a3b", (2048, 1), num_gpus=4, **sharded, **FP32_ADAPTERS, **attention)
     yield _case("deepseek-v2-lite", (4096, 1), num_gpus=8, precision="amp", **sharded)
@@ -206,8 +233,12 @@ def _hybrids() -> Iterator[Values]:
     yield from _four_ways("falcon-h1-0.5b", (1024, 2), (2048, 4), **narrow)
     yield from _four_ways("falcon-h1-7b", (1024, 1), (4096, 1), **narrow)
     yield from _four_ways("granite-4.0-h-tiny", (1024, 1), (4096, 1), target_modules=ATTENTION_ONLY)
-    yield from _four_ways("lfm2-1.2b", (2048, 2), (8192, 2), target_modules=("q_proj", "k_proj", "v_proj"))
-    yield from _four_ways("lfm2.5-2.6b", (1024, 4), (4096, 2), target_modules=("q_proj", "k_proj", "v_proj"))
+    yield from _four_ways(
+        "lfm2-1.2b", (2048, 2), (8192, 2), target_modules=("q_proj", "k_proj", "v_proj")
+    )
+    yield from _four_ways(
+        "lfm2.5-2.6b", (1024, 4), (4096, 2), target_modules=("q_proj", "k_proj", "v_proj")
+    )
     yield from _four_ways("gemma-4-12b", (1024, 1), (4096, 1), **narrow)
     yield from _four_ways("gemma-4-e2b", (1024, 1), (4096, 1), **narrow)
 

@@ -3,7 +3,7 @@
 import contextlib
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import torch
 import torch.cuda.amp.common
@@ -29,7 +29,8 @@ def install() -> None:
     if _kernels is not None:
         return
     _kernels = torch.library.Library("aten", "IMPL")
-    # Without a CUDA kernel the dispatcher would decompose the operator into pieces that no card materialises.
+    # Without a CUDA kernel the dispatcher would decompose the operator into pieces that no card
+    # materialises.
     _kernels.impl("silu_backward", _never_called, "CUDA")
     # Otherwise autocast for CUDA turns itself off.
     torch.cuda.amp.common.amp_definitely_not_available = lambda: False
@@ -51,9 +52,9 @@ def scaled_dot_product_attention(
     value: torch.Tensor,
     attn_mask: torch.Tensor | None = None,
     dropout_p: float = 0.0,
-    is_causal: bool = False,  # noqa: FBT001, FBT002  PyTorch's signature
+    is_causal: bool = False,
     scale: float | None = None,
-    enable_gqa: bool = False,  # noqa: FBT001, FBT002  PyTorch's signature
+    enable_gqa: bool = False,
 ) -> Any:
     """The kernel that a card would pick: flash without a mask, else memory-efficient attention.
 
@@ -62,12 +63,18 @@ def scaled_dot_product_attention(
     if torch.is_autocast_enabled("cuda"):
         dtype = torch.get_autocast_dtype("cuda")
         query, key, value = (
-            tensor.to(dtype) if tensor.dtype == torch.float32 else tensor for tensor in (query, key, value)
+            tensor.to(dtype) if tensor.dtype == torch.float32 else tensor
+            for tensor in (query, key, value)
         )
     head_dim = query.shape[-1]
     scale = 1 / math.sqrt(head_dim) if scale is None else scale
     is_half = query.dtype in (torch.bfloat16, torch.float16)
-    if attn_mask is None and is_half and head_dim <= FLASH_MAX_HEAD_DIM and value.shape[-1] == head_dim:
+    if (
+        attn_mask is None
+        and is_half
+        and head_dim <= FLASH_MAX_HEAD_DIM
+        and value.shape[-1] == head_dim
+    ):
         output = aten._scaled_dot_product_flash_attention(
             query, key, value, dropout_p, is_causal, return_debug_mask=False, scale=scale
         )
@@ -125,7 +132,7 @@ class _Stream:
     def synchronize(self) -> None:
         pass
 
-    def __enter__(self) -> "_Stream":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -193,7 +200,7 @@ def _install_streams() -> None:
 @contextlib.contextmanager
 def old_loss() -> Iterator[None]:
     """The loss of transformers up to 4.48: FP32 logits, shifted by a copy."""
-    from transformers.loss import loss_utils  # noqa: PLC0415  only here is it needed
+    from transformers.loss import loss_utils
 
     def causal_loss(logits: torch.Tensor, labels: torch.Tensor, vocab_size: int, **_: Any) -> Any:
         shifted = logits.float()[..., :-1, :].contiguous()

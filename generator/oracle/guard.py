@@ -30,18 +30,18 @@ def build() -> Path:
     torch_dir = _torch_dir()
     if (torch_dir / "lib" / "libtorch_cuda.so").exists():
         raise RuntimeError(
-            "the oracle needs a CPU-only build of PyTorch, and this one brings CUDA, whose own hooks would clash "
-            "with the fake ones; install the +cpu wheel into an environment of its own"
+            "the oracle needs a CPU-only build of PyTorch, and this one brings CUDA, whose hooks "
+            "would clash with the fake ones; install the +cpu wheel into an environment of its own"
         )
     version = importlib.metadata.version("torch")
     library = BUILD_DIR / f"fake_cuda_guard-{version}.so"
     if library.exists() and library.stat().st_mtime >= SOURCE.stat().st_mtime:
         return library
     BUILD_DIR.mkdir(exist_ok=True)
-    command = [
-        "g++", "-shared", "-fPIC", "-O1", "-std=c++17", f"-I{torch_dir / 'include'}", str(SOURCE),
-        "-o", str(library), f"-L{torch_dir / 'lib'}", f"-Wl,-rpath,{torch_dir / 'lib'}", "-ltorch_cpu", "-lc10",
-    ]  # fmt: skip
+    include, libraries = torch_dir / "include", torch_dir / "lib"
+    command = ["g++", "-shared", "-fPIC", "-O1", "-std=c++17", f"-I{include}", str(SOURCE)]
+    command += ["-o", str(library), f"-L{libraries}", f"-Wl,-rpath,{libraries}"]
+    command += ["-ltorch_cpu", "-lc10"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"g++ could not build {SOURCE.name}; it says:\n{result.stderr[-2000:]}")
@@ -53,8 +53,10 @@ def load() -> None:
     if "torch" in sys.modules:
         if hasattr(sys.modules["torch"], "_trainfit_fake_cuda"):
             return
-        raise RuntimeError("generator.oracle has to be imported before torch; change the order of the imports")
+        raise RuntimeError(
+            "generator.oracle has to be imported before torch; change the order of the imports"
+        )
     ctypes.CDLL(str(build()))
-    import torch  # noqa: PLC0415  the order is the point of this module
+    import torch
 
     torch._trainfit_fake_cuda = True

@@ -1,4 +1,5 @@
-"""From a catalog entry or a Hugging Face config to the real class on the fake card, with adapters if asked for."""
+"""From a catalog entry or a Hugging Face config to the real class on the fake card, with
+adapters if asked for."""
 
 import contextlib
 import tomllib
@@ -22,6 +23,8 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 _CATALOG_ONLY = {"qk_norm", "layer_types_counts", "layer_types_rle", "sliding_window_pattern"}
 """Config entries that the catalog adds for readers and that no class knows."""
 
+_TOWER_PARTS = ("vision", "visual", "audio")
+
 _TOWERS = ("vision_config", "audio_config")
 
 
@@ -29,7 +32,9 @@ def catalog_config(model: str) -> dict[str, Any]:
     """The `[config]` table of a catalog model."""
     path = MODELS_DIR / f"{model}.toml"
     if not path.exists():
-        raise ValueError(f"model {model!r} is not in the catalog; use an id of catalog/models or give a config")
+        raise ValueError(
+            f"model {model!r} is not in the catalog; use an id of catalog/models or give a config"
+        )
     with path.open("rb") as file:
         config: dict[str, Any] = tomllib.load(file)["config"]
     return config
@@ -48,7 +53,9 @@ def transformers_config(case: Case) -> Any:
     if layer_types:
         flat["layer_types"] = layer_types
     if "kv_lora_rank" in flat:
-        flat.setdefault("q_lora_rank", None)  # left out where there is none, but the classes default to one
+        flat.setdefault(
+            "q_lora_rank", None
+        )  # left out where there is none, but the classes default to one
     towers = {name: flat.pop(name) for name in _TOWERS if name in flat}
     fields = {name: value for name, value in flat.items() if name not in _CATALOG_ONLY}
     config_class = CONFIG_MAPPING[model_type]
@@ -67,10 +74,17 @@ def build_model(case: Case) -> nn.Module:
     config = transformers_config(case)
     holds_fp32 = case.precision == "amp" and case.method == "full"
     is_multimodal = any(hasattr(config, name) for name in _TOWERS)
-    auto_class = transformers.AutoModelForImageTextToText if is_multimodal else transformers.AutoModelForCausalLM
+    auto_class = (
+        transformers.AutoModelForImageTextToText
+        if is_multimodal
+        else transformers.AutoModelForCausalLM
+    )
     attention: Any = case.attention
     if hasattr(config, "audio_config"):
-        attention = {"": case.attention, "audio_config": "eager"}  # the audio tower knows nothing else
+        attention = {
+            "": case.attention,
+            "audio_config": "eager",
+        }  # the audio tower knows nothing else
     with torch.device("cuda"), no_init_weights():
         model = auto_class.from_config(
             config,
@@ -82,23 +96,31 @@ def build_model(case: Case) -> nn.Module:
 
 
 def count_base_parameters(model: nn.Module) -> int:
-    """Parameters of the model itself, shared ones once; adapters and packed weights are not among them."""
-    return sum(
-        parameter.numel() for name, parameter in model.named_parameters() if "lora_" not in name
-    ) + sum(
-        module.in_features * module.out_features for module in model.modules() if isinstance(module, Nf4Linear)
-    )
+    """Parameters of the model itself, shared ones once; adapters and packed weights left out."""
+    own = {id(p): p.numel() for name, p in model.named_parameters() if "lora_" not in name}
+    packed = [
+        module.in_features * module.out_features
+        for module in model.modules()
+        if isinstance(module, Nf4Linear)
+    ]
+    return sum(own.values()) + sum(packed)
 
 
 def count_trainable_parameters(model: nn.Module) -> int:
     """Parameters that get a gradient."""
-    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+    total = 0
+    for parameter in model.parameters():
+        total += parameter.numel() if parameter.requires_grad else 0
+    return total
 
 
 def _with_adapters(model: nn.Module, case: Case) -> nn.Module:
-    from peft import LoraConfig, get_peft_model  # noqa: PLC0415  only here is it needed
+    from peft import LoraConfig, get_peft_model
 
-    targets = case.target_modules if case.target_modules == "all-linear" else list(case.target_modules)
+    targets: Any = case.target_modules
+    if targets != "all-linear":
+        # Towers have modules of the same names, which nobody means.
+        targets = rf"(?!.*({'|'.join(_TOWER_PARTS)})).*\.({'|'.join(targets)})"
     lora = LoraConfig(
         r=case.lora_rank,
         lora_alpha=case.lora_rank,
@@ -120,7 +142,8 @@ def _with_adapters(model: nn.Module, case: Case) -> nn.Module:
 
 @contextlib.contextmanager
 def _modules_stay_where_they_are() -> Iterator[None]:
-    """peft moves new layers to the base's device; they are there, and fake tensors refuse the swap."""
+    """peft moves new layers to the base's device; they are there, and fake tensors refuse the
+    swap."""
     original = nn.Module.to
     nn.Module.to = lambda self, *_, **__: self
     try:
@@ -138,5 +161,7 @@ def set_dtype(model: nn.Module, chosen: Callable[[str], bool], dtype: torch.dtyp
                 continue
             if id(parameter) not in replaced:
                 values = torch.empty(parameter.shape, dtype=dtype, device=parameter.device)
-                replaced[id(parameter)] = nn.Parameter(values, requires_grad=parameter.requires_grad)
+                replaced[id(parameter)] = nn.Parameter(
+                    values, requires_grad=parameter.requires_grad
+                )
             module._parameters[name] = replaced[id(parameter)]

@@ -1,4 +1,5 @@
-"""The optimizers of a case: PyTorch's and transformers' own where they exist, stand-ins where not."""
+"""The optimizers of a case: PyTorch's and transformers' own where they exist, stand-ins where
+not."""
 
 from typing import Any, Protocol
 
@@ -24,42 +25,51 @@ class StepOptimizer(Protocol):
 
     def step(self) -> Any: ...
 
-    def zero_grad(self, set_to_none: bool = True) -> None: ...  # noqa: FBT001, FBT002  PyTorch's signature
+    def zero_grad(self) -> None: ...
 
 
 class MasterAdamW:
     """bf16 weights with FP32 master copy and moments, as DeepSpeed and Megatron keep them.
 
-    A stand-in: with bf16 gradients the step casts all of them to FP32 at once; with FP32 gradients they are added to
-    buffers that live through the whole run.
+    A stand-in: with bf16 gradients the step casts all of them to FP32 at once; with FP32 gradients
+    they are added to buffers that live through the whole run.
     """
 
-    def __init__(self, parameters: list[nn.Parameter], tracker: Tracker, *, fp32_gradients: bool) -> None:
+    def __init__(
+        self, parameters: list[nn.Parameter], tracker: Tracker, *, fp32_gradients: bool
+    ) -> None:
         self.parameters = parameters
-        self.master = [parameter.detach().clone().float().requires_grad_() for parameter in parameters]
+        self.master = [
+            parameter.detach().clone().float().requires_grad_() for parameter in parameters
+        ]
         self.main_gradients: list[torch.Tensor] | None = None
         for master in self.master:
             tracker.retag(master, "optimizer")
         self._adamw = torch.optim.AdamW(self.master, lr=LEARNING_RATE, fused=True)
         self.state = self._adamw.state
         if fp32_gradients:
-            self.main_gradients = [torch.zeros_like(master, requires_grad=False) for master in self.master]
+            self.main_gradients = [
+                torch.zeros_like(master, requires_grad=False) for master in self.master
+            ]
             for parameter, main in zip(parameters, self.main_gradients, strict=True):
                 tracker.retag(main, "gradients")
                 parameter.register_post_accumulate_grad_hook(_adder(main))
 
-    @torch.no_grad()
     def step(self) -> None:
         """Cast, step in FP32, copy back."""
         for index, (master, parameter) in enumerate(zip(self.master, self.parameters, strict=True)):
-            gradient = parameter.grad.float() if self.main_gradients is None else self.main_gradients[index]
+            gradient = (
+                parameter.grad.float()
+                if self.main_gradients is None
+                else self.main_gradients[index]
+            )
             master.grad = gradient
         self._adamw.step()
         for master, parameter in zip(self.master, self.parameters, strict=True):
             parameter.data.copy_(master.data)
             master.grad = None
 
-    def zero_grad(self, set_to_none: bool = True) -> None:  # noqa: FBT001, FBT002  PyTorch's signature
+    def zero_grad(self) -> None:
         """Drop the bf16 gradients; zero the FP32 ones in place."""
         for parameter in self.parameters:
             parameter.grad = None
@@ -81,8 +91,7 @@ class EightBitAdamW(torch.optim.Optimizer):  # type: ignore[misc]  # torch is un
     def __init__(self, parameters: list[nn.Parameter]) -> None:
         super().__init__(parameters, {"lr": LEARNING_RATE})
 
-    @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self) -> None:
         """Create the states on first use."""
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -91,19 +100,27 @@ class EightBitAdamW(torch.optim.Optimizer):  # type: ignore[misc]  # torch is un
                     continue
                 is_small = parameter.numel() < EIGHT_BIT_MIN_SIZE
                 dtype = torch.float32 if is_small else torch.uint8
+                num_blocks = -(-parameter.numel() // EIGHT_BIT_BLOCK_SIZE)
                 for name in ("exp_avg", "exp_avg_sq"):
-                    state[name] = torch.zeros_like(parameter, dtype=dtype)
+                    state[name] = torch.zeros_like(parameter, dtype=dtype, requires_grad=False)
                     if not is_small:
-                        num_blocks = -(-parameter.numel() // EIGHT_BIT_BLOCK_SIZE)
-                        state[f"{name}_absmax"] = torch.zeros(num_blocks, device=parameter.device)
+                        scales = torch.zeros(num_blocks, device=parameter.device)
+                        state[f"{name}_absmax"] = scales
 
 
 def make_optimizer(case: Case, parameters: list[nn.Parameter], tracker: Tracker) -> StepOptimizer:
     """The optimizer of a case over its trainable parameters."""
     if case.precision == "bf16-mixed":
         return MasterAdamW(parameters, tracker, fp32_gradients=case.gradient_dtype == "fp32")
-    fused, foreach = case.optimizer_implementation == "fused", case.optimizer_implementation == "foreach"
-    options: dict[str, Any] = {"lr": LEARNING_RATE, "fused": fused, "foreach": None if fused else foreach}
+    fused, foreach = (
+        case.optimizer_implementation == "fused",
+        case.optimizer_implementation == "foreach",
+    )
+    options: dict[str, Any] = {
+        "lr": LEARNING_RATE,
+        "fused": fused,
+        "foreach": None if fused else foreach,
+    }
     optimizer: StepOptimizer
     match case.optimizer:
         case "adamw":
@@ -115,9 +132,13 @@ def make_optimizer(case: Case, parameters: list[nn.Parameter], tracker: Tracker)
         case "adamw-8bit":
             optimizer = EightBitAdamW(parameters)
         case "adafactor":
-            from transformers.optimization import Adafactor  # noqa: PLC0415  only here is it needed
+            from transformers.optimization import Adafactor
 
             optimizer = Adafactor(
-                parameters, lr=LEARNING_RATE, scale_parameter=False, relative_step=False, warmup_init=False
+                parameters,
+                lr=LEARNING_RATE,
+                scale_parameter=False,
+                relative_step=False,
+                warmup_init=False,
             )
     return optimizer

@@ -1,7 +1,7 @@
 """bitsandbytes' 4-bit linear layer, as far as its tensors go.
 
-An approximation: the packed weight, its scales and the 16-bit weight that exists while a product runs are there; the
-real kernels are not.
+An approximation: the packed weight, its scales and the 16-bit weight that exists while a product
+runs are there; the real kernels are not.
 """
 
 from typing import Any
@@ -17,7 +17,8 @@ DOUBLE_QUANTISATION_BLOCK_SIZE = 256
 
 
 class _DequantisedProduct(torch.autograd.Function):  # type: ignore[misc]  # torch is untyped where it is not installed
-    """Saves the packed weight only and dequantises it in forward and again in backward, as `MatMul4Bit` does."""
+    """Saves the packed weight only and dequantises it in forward and again in backward, as
+    `MatMul4Bit` does."""
 
     @staticmethod
     def forward(ctx: Any, inputs: Any, packed: Any, scales: Any, shape: Any, dtype: Any) -> Any:
@@ -36,7 +37,9 @@ class _DequantisedProduct(torch.autograd.Function):  # type: ignore[misc]  # tor
 class Nf4Linear(nn.Module):  # type: ignore[misc]  # torch is untyped where it is not installed
     """A linear layer whose weight is stored in NF4."""
 
-    def __init__(self, linear: nn.Linear, *, double_quantisation: bool, compute_dtype: torch.dtype) -> None:
+    def __init__(
+        self, linear: nn.Linear, *, double_quantisation: bool, compute_dtype: torch.dtype
+    ) -> None:
         super().__init__()
         self.out_features, self.in_features = linear.weight.shape
         self.compute_dtype = compute_dtype
@@ -49,20 +52,26 @@ class Nf4Linear(nn.Module):  # type: ignore[misc]  # torch is untyped where it i
         self.register_buffer("scales", torch.empty(num_blocks, dtype=scale_dtype, device=device))
         if double_quantisation:
             num_outer = -(-num_blocks // DOUBLE_QUANTISATION_BLOCK_SIZE)
-            self.register_buffer("outer_scales", torch.empty(num_outer, dtype=torch.float32, device=device))
+            self.register_buffer(
+                "outer_scales", torch.empty(num_outer, dtype=torch.float32, device=device)
+            )
 
     def forward(self, inputs: torch.Tensor) -> Any:
         """The product with the dequantised weight, in the dtype of the inputs."""
         autocast = torch.is_autocast_enabled("cuda")
         dtype = torch.get_autocast_dtype("cuda") if autocast else self.compute_dtype
         shape = (self.out_features, self.in_features)
-        output = _DequantisedProduct.apply(inputs.to(dtype), self.packed, self.scales, shape, self.compute_dtype)
+        output = _DequantisedProduct.apply(
+            inputs.to(dtype), self.packed, self.scales, shape, self.compute_dtype
+        )
         if self.bias is not None:
             output = output + self.bias.to(output.dtype)
         return output if autocast else output.to(inputs.dtype)
 
 
-def quantise_base(model: nn.Module, *, double_quantisation: bool, compute_dtype: torch.dtype) -> None:
+def quantise_base(
+    model: nn.Module, *, double_quantisation: bool, compute_dtype: torch.dtype
+) -> None:
     """Replace every linear layer but the head and the adapters."""
     for module in list(model.modules()):
         for name, child in list(module.named_children()):

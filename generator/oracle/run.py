@@ -37,6 +37,26 @@ def run_case(case: Case, *, top: int = 0) -> Result:
         top: How many of the largest tensors alive at the peak to name.
     """
     started = time.monotonic()
+    run = run_steps(case)
+    phases = {phase: run.tracker.phase_peak(f"{phase}{NUM_STEPS}") for phase in PHASES}
+    result = Result(
+        case=case,
+        num_parameters=run.num_parameters,
+        num_trainable_parameters=run.num_trainable_parameters,
+        phases=phases,
+        parameter_bytes=run.parameter_bytes,
+        gradient_bytes=run.gradient_bytes,
+        optimizer_bytes=run.optimizer_bytes,
+        forward_end_bytes=run.forward_end_bytes,
+        seconds=round(time.monotonic() - started, 1),
+    )
+    if top:
+        result.top.extend(run.tracker.largest_at_peak(f"{result.peak_phase}{NUM_STEPS}", top))
+    return result
+
+
+def run_steps(case: Case) -> "StepRun":
+    """The finished run of a case, with the whole history in its tracker."""
     emulation.install()
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
@@ -46,7 +66,9 @@ def run_case(case: Case, *, top: int = 0) -> Result:
         if case.strategy != "single":
             stack.enter_context(_fake_process_group(case.num_gpus))
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
-        return _StepRun(case).report(started=started, top=top)
+        run = StepRun(case)
+        run.run()
+        return run
 
 
 @contextlib.contextmanager
@@ -59,8 +81,8 @@ def _fake_process_group(num_gpus: int) -> Iterator[None]:
         dist.destroy_process_group()
 
 
-class _StepRun:
-    """The state that the phases of a run share."""
+class StepRun:
+    """A model with its optimizer, and what was seen of it."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -69,22 +91,26 @@ class _StepRun:
         self.num_trainable_parameters = count_trainable_parameters(model)
         model.train()
         if case.activation_checkpointing == "full":
-            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+            model.gradient_checkpointing_enable(
+                gradient_checkpointing_kwargs={"use_reentrant": False}
+            )
         self.tracker = Tracker()
+        self.parameter_bytes = 0
         self.gradient_bytes = 0
         self.optimizer_bytes = 0
         self.forward_end_bytes = 0
+        self.forward_end_time = 0
         self.model = apply_strategy(model, case, self.tracker)
         gc.collect()
 
-    def report(self, *, started: float, top: int) -> Result:
-        """Run the steps and sum up the last."""
+    def run(self) -> None:
+        """All steps."""
         tracker = self.tracker
         for parameter in self.model.parameters():
             tracker.retag(parameter, "weights")
         for buffer in self.model.buffers():
             tracker.retag(buffer, "weights")
-        parameter_bytes = _category_bytes(tracker, "weights")
+        self.parameter_bytes = _category_bytes(tracker, "weights")
         trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         with tracker, tracker.watching_resizes(), _module_names(self.model, tracker):
             for parameter in trained:
@@ -92,20 +118,6 @@ class _StepRun:
             optimizer = make_optimizer(self.case, trained, tracker)
             for step in range(1, NUM_STEPS + 1):
                 self._step(step, optimizer, trained)
-        phases = {phase: tracker.phase_peak(f"{phase}{NUM_STEPS}") for phase in PHASES}
-        result = Result(
-            case=self.case,
-            num_parameters=self.num_parameters,
-            num_trainable_parameters=self.num_trainable_parameters,
-            phases=phases,
-            parameter_bytes=parameter_bytes,
-            gradient_bytes=self.gradient_bytes,
-            optimizer_bytes=self.optimizer_bytes,
-            forward_end_bytes=self.forward_end_bytes,
-            seconds=round(time.monotonic() - started, 1),
-        )
-        result.top.extend(tracker.largest_at_peak(f"{result.peak_phase}{NUM_STEPS}", top) if top else [])
-        return result
 
     def _tag_gradient(self, parameter: nn.Parameter) -> None:
         if parameter.grad is not None:
@@ -117,7 +129,10 @@ class _StepRun:
         for _ in range(steps):
             tracker.phase = f"forward{step}"
             ids = torch.zeros(
-                self.case.micro_batch_size, self.case.sequence_length, dtype=torch.int64, device="cuda"
+                self.case.micro_batch_size,
+                self.case.sequence_length,
+                dtype=torch.int64,
+                device="cuda",
             )
             labels = torch.zeros_like(ids)
             tracker.retag(ids, "inputs")
@@ -132,6 +147,8 @@ class _StepRun:
             if not self.case.hold_outputs:
                 del outputs
             self.forward_end_bytes = tracker.live_bytes
+            tracker.time += 1  # what died with the outputs is not alive at this instant
+            self.forward_end_time = tracker.time
             tracker.module_stack.clear()
             tracker.phase = f"backward{step}"
             loss.backward()

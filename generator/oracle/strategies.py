@@ -32,8 +32,11 @@ def decoder_layers(model: nn.Module) -> nn.ModuleList:
 
 
 def _fully_sharded(model: nn.Module, case: Case) -> nn.Module:
-    """FSDP2 with one unit per block and one for the rest, as torchtune, torchtitan and accelerate wrap."""
-    with unset_fake_temporarily():  # the mesh reads its own ranks, which fake tensors could not tell
+    """FSDP2 with one unit per block and one for the rest, as torchtune, torchtitan and
+    accelerate wrap."""
+    with (
+        unset_fake_temporarily()
+    ):  # the mesh reads its own ranks, which fake tensors could not tell
         mesh = init_device_mesh("cuda", (case.num_gpus,))
     options: dict[str, Any] = {"mesh": mesh, "reshard_after_forward": True}
     if case.precision == "amp":
@@ -50,6 +53,23 @@ class _NoLogger:
 
     def set_runtime_stats_and_log(self) -> None:
         """Log nothing."""
+
+
+class _FixedBuckets:
+    """A reducer that keeps the buckets it was made with.
+
+    The real one lays them out anew after the first step, in the order in which gradients came, and
+    reads tensor data for that. The sizes add up to the same.
+    """
+
+    def __init__(self, reducer: Any) -> None:
+        self._reducer = reducer
+
+    def _rebuild_buckets(self) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reducer, name)
 
 
 def _distributed_data_parallel(model: nn.Module, case: Case, tracker: Tracker) -> nn.Module:
@@ -70,4 +90,5 @@ def _distributed_data_parallel(model: nn.Module, case: Case, tracker: Tracker) -
 
     wrapped.register_comm_hook(None, no_reduction)
     wrapped.logger = _NoLogger()
+    wrapped.reducer = _FixedBuckets(wrapped.reducer)
     return wrapped

@@ -1,7 +1,7 @@
 """Counts every CUDA storage from its creation to its death.
 
-PyTorch's `MemTracker` does the same and agreed to the byte on five cases; this one also keeps the history, so that
-the live set of any instant can be told apart by purpose.
+PyTorch's `MemTracker` does the same and agreed to the byte on five cases; this one also keeps the
+history, so that the live set of any instant can be told apart by purpose.
 """
 
 import contextlib
@@ -22,7 +22,8 @@ from generator.oracle.case import LiveTensor, PhasePeak
 from generator.oracle.workspaces import workspace_bytes
 
 ALLOCATION_GRANULE_BYTES = 512
-"""The CUDA caching allocator rounds every request up to this (c10/cuda/CUDACachingAllocator.cpp)."""
+"""The CUDA caching allocator rounds every request up to this
+(c10/cuda/CUDACachingAllocator.cpp)."""
 
 aten = torch.ops.aten
 
@@ -71,7 +72,8 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped wher
         self._mode = active_fake_mode()
 
     def track(self, tensor: torch.Tensor, category: str, op: str = "given") -> Allocation | None:
-        """Count a tensor's storage unless it is known; None for tensors that are not on the card."""
+        """Count a tensor's storage unless it is known; None for tensors that are not on the
+        card."""
         if tensor.device.type != "cuda":
             return None
         storage = tensor.untyped_storage()
@@ -102,7 +104,11 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped wher
             allocation.category = category
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         if DTensor in types:
             return NotImplemented
@@ -140,7 +146,8 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped wher
             by_category[allocation.category] += allocation.size_bytes
         if by_category.total() != instant.live_bytes:
             raise AssertionError(
-                f"categories of {phase} sum to {by_category.total()}, the counter says {instant.live_bytes}"
+                f"categories of {phase} sum to {by_category.total()}, "
+                f"the counter says {instant.live_bytes}"
             )
         return PhasePeak(
             total_bytes=instant.live_bytes + instant.workspace_bytes,
@@ -151,7 +158,9 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped wher
 
     def largest_at_peak(self, phase: str, count: int) -> list[LiveTensor]:
         """The largest storages of a phase's worst instant."""
-        live = sorted(self.live_at(self.peaks[phase].time), key=lambda allocation: -allocation.size_bytes)
+        live = sorted(
+            self.live_at(self.peaks[phase].time), key=lambda allocation: -allocation.size_bytes
+        )
         return [
             LiveTensor(
                 size_bytes=allocation.size_bytes,
@@ -166,7 +175,8 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped wher
 
     @contextlib.contextmanager
     def watching_resizes(self) -> Iterator[None]:
-        """Follow `UntypedStorage.resize_`, by which FSDP frees and refills its gathered parameters."""
+        """Follow `UntypedStorage.resize_`, by which FSDP frees and refills its gathered
+        parameters."""
         original = torch.UntypedStorage.resize_
 
         def resize(storage: Any, size: int) -> None:
@@ -196,7 +206,11 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped wher
 
     def _remember(self, storage: Any, allocation: Allocation) -> Allocation:
         self.allocations.append(allocation)
-        reference = weakref.ref(storage, lambda _, allocation=allocation: self._free(allocation))
+
+        def died(_: Any) -> None:
+            self._free(allocation)
+
+        reference = weakref.ref(storage, died)
         self._known[storage] = (allocation, reference)
         self.live_bytes += allocation.size_bytes
         return allocation
@@ -218,11 +232,14 @@ class Tracker(TorchDispatchMode):  # type: ignore[misc]  # torch is untyped wher
             return "recomputed" if torch.is_grad_enabled() else "temporaries"
         return "buckets" if self.phase == "wrapping" else "temporaries"
 
-    def _accumulates_in_place(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> bool:
+    def _accumulates_in_place(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> bool:
         """Whether autograd would add two gradients into the first of them.
 
-        Its InputBuffer does so when it holds the last reference to a plain tensor, but never for a tensor subclass
-        such as a fake tensor. A view keeps its base alive and is added out of place in both.
+        Its InputBuffer does so when it holds the last reference to a plain tensor, but never for a
+        tensor subclass such as a fake tensor. A view keeps its base alive and is added out of place
+        in both.
         """
         return (
             func is aten.add.Tensor

@@ -1,15 +1,16 @@
 """Scratch memory that CUDA kernels allocate and free within one operator, which no dispatcher sees.
 
-PyTorch takes it from the same allocator as tensors, so `max_memory_allocated` counts it. The formulas follow the
-CUDA sources. The softmax one was confirmed on a T4 reading to 18 MiB; the attention ones rarely decide a peak and
-were not confirmed.
+PyTorch takes it from the same allocator as tensors, so `max_memory_allocated` counts it. The
+formulas follow the CUDA sources. The softmax one was confirmed on a T4 reading to 18 MiB; the
+attention ones rarely decide a peak and were not confirmed.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 EMBEDDING_SORT_THRESHOLD = 3072
-"""Above this many tokens the embedding's backward sorts the ids and sums in segments (ATen Embedding.cu)."""
+"""Above this many tokens the embedding's backward sorts the ids and sums in segments (ATen
+Embedding.cu)."""
 
 EMBEDDING_SEGMENT_TOKENS = 10
 """Tokens of one partial segment in that kernel (ATen EmbeddingBackwardKernel.cu)."""
@@ -20,7 +21,8 @@ def _round_up(value: int, multiple: int) -> int:
 
 
 def _flash_backward(arguments: tuple[Any, ...]) -> int:
-    """FP32 accumulator of the query gradient; per-query-head key and value gradients under grouped attention."""
+    """FP32 accumulator of the query gradient; per-query-head key and value gradients under
+    grouped attention."""
     query, key = arguments[1], arguments[2]
     batch, heads, length, head_dim = query.shape
     padded_length, padded_head = _round_up(length, 128), _round_up(head_dim, 32)
@@ -51,7 +53,9 @@ def _embedding_backward(arguments: tuple[Any, ...]) -> int:
     tokens, hidden_size = ids.numel(), gradient.shape[-1]
     workspace = 4 * tokens * 8
     if tokens > EMBEDDING_SORT_THRESHOLD or (len(arguments) > 3 and arguments[3] >= 0):
-        workspace += (tokens // EMBEDDING_SEGMENT_TOKENS + min(tokens, vocab_size)) * hidden_size * 4
+        workspace += (
+            (tokens // EMBEDDING_SEGMENT_TOKENS + min(tokens, vocab_size)) * hidden_size * 4
+        )
     return int(workspace)
 
 
