@@ -174,7 +174,8 @@ def _precision(row: Row, method: str) -> str:
     if master == "none":
         return "bf16-pure"
     if master == "fp32":
-        return "bf16-mixed"
+        # FSDP has no master apart: its sharded weights are FP32 and gathered in 16 bit.
+        return "amp" if _text(row, "strategy") == "fsdp" else "bf16-mixed"
     if "zero" in _text(row, "strategy") and (base or compute):
         # DeepSpeed steps an FP32 master whenever its 16-bit mode is on.
         return "bf16-mixed"
@@ -209,6 +210,11 @@ def _loss(row: Row) -> str:
     return "fused"
 
 
+def _says(row: Row, words: str) -> bool:
+    """Whether the row's notes name a configuration that no column has a place for."""
+    return words in _text(row, "notes").lower()
+
+
 def _stack(row: Row) -> tuple[str, str | None]:
     """Stack id and version from the framework column."""
     text = _text(row, "framework").lower()
@@ -234,6 +240,8 @@ def _stack(row: Row) -> tuple[str, str | None]:
         return "deepspeed", number
     if "triton_ce" in loss or "liger" in loss:
         return "hf-trainer-kernels", number
+    if _says(row, "accelerated-peft"):
+        return "fms-acceleration", number
     if "trl" in text or "transformers" in text:
         return "hf-trainer", number
     if strategy.startswith("fsdp"):
@@ -308,7 +316,7 @@ def measured_case(
         }
         base = _text(row, "base_dtype")
         if method == "qlora":
-            request["lora"]["base_dtype"] = _base_dtype(base)
+            request["lora"]["base_dtype"] = _base_dtype(base, stack)
     card = card_id(_text(row, "gpu"))
     known_card = card if card in catalog.cards else None
     request["card"] = known_card
@@ -324,11 +332,13 @@ def measured_case(
     )
 
 
-def _base_dtype(text: str) -> str:
+def _base_dtype(text: str, stack: str) -> str:
     if text.startswith("nf4-dq"):
         return "nf4-dq"
     if text.startswith("nf4"):
-        return "nf4"
+        # litgpt has two names; elsewhere "nf4" leaves open whether the scales are quantised too, and the
+        # QLoRA recipe of PEFT, TRL and their wrappers does so.
+        return "nf4" if stack == "litgpt" else "nf4-dq"
     if text.startswith("gptq"):
         return "gptq-int4"
     if text.startswith("int8"):

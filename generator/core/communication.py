@@ -57,9 +57,10 @@ def communication(
 
     Shape: DDP 2 (N-1)/N g; ZeRO-1 (N-1)/N (g + trained w); ZeRO-2 (N-1)/N (k g + trained w);
         ZeRO-3 k (N-1)/N (2 w + g).
-    Counts: only trained parameters have gradients, so LoRA sends little under DDP and ZeRO-1/2; under
-        ZeRO-3 the frozen base is gathered all the same, twice per micro-batch. DDP and ZeRO-1 reduce
-        once per step. ZeRO-2 and ZeRO-3 keep only a shard of the gradients and reduce per micro-batch.
+    Counts: only trained parameters have gradients, so LoRA sends little under DDP and ZeRO-1/2;
+        under ZeRO-3 the frozen base is gathered all the same, twice per micro-batch. DDP and ZeRO-1
+        reduce once per step. ZeRO-2 and ZeRO-3 keep only a shard of the gradients and reduce per
+        micro-batch.
     Ignores: loss scalars and norms for clipping; hierarchical and hybrid sharding.
 
     Args:
@@ -95,7 +96,10 @@ def communication(
     collectives: tuple[Collective, ...]
     if strategy == "ddp":
         collectives = (_collective("all-reduce", "gradients", 1, ddp_bytes),)
-        explanation = "DDP all-reduces the gradients once per step: 2 (N-1)/N of the gradient buffer in a ring."
+        explanation = (
+            "DDP all-reduces the gradients once per step: 2 (N-1)/N of the gradient buffer "
+            "in a ring."
+        )
     elif strategy in ("zero-1", "zero-2"):
         reductions = 1 if strategy == "zero-1" else micro_batches
         collectives = (
@@ -108,8 +112,8 @@ def communication(
         )
         if reductions > 1:
             explanation += (
-                f" ZeRO-2 keeps only a shard of the gradients, so it reduces them after each of the "
-                f"{reductions} micro-batches."
+                " ZeRO-2 keeps only a shard of the gradients, so it reduces them after each of "
+                f"the {reductions} micro-batches."
             )
     else:
         collectives = (

@@ -3,10 +3,10 @@
 Symbols: L layers, H hidden, V vocabulary, A query heads, D head size, S sequence length, w window,
 k routed experts per token, R rank of a LoRA adapter, C chunk length of a recurrent mixer.
 
-One multiply-add is two FLOPs. Matrix products, convolutions, attention scores and the chunked products
-of recurrent mixers count; element-wise work (norms, activations, rotary, softmax) does not, as in every
-published MFU: `time_cost` charges it by bytes. The input embedding is a look-up and counts nothing; the
-output head counts, tied or not.
+One multiply-add is two FLOPs. Matrix products, convolutions, attention scores and the chunked
+products of recurrent mixers count; element-wise work (norms, activations, rotary, softmax) does
+not, as in every published MFU: `time_cost` charges it by bytes. The input embedding is a look-up
+and counts nothing; the output head counts, tied or not.
 """
 
 from dataclasses import dataclass
@@ -28,21 +28,23 @@ from generator.core.params import ALL_LINEAR, block_tensors, lora_targets
 from generator.core.run import Checkpointing, MethodName
 
 AttentionCount = Literal["full", "causal"]
-"""`full`: every token sees all S tokens, as PaLM's MFU counts. `causal`: only those before it, which
-is what a flash kernel computes."""
+"""`full`: every token sees all S tokens, as PaLM's MFU counts. `causal`: only those before it,
+which is what a flash kernel computes."""
 
 FLOPS_PER_WEIGHT = 2
 """A forward pass multiplies each weight with one activation and adds it up."""
 SELECTIVE_RECOMPUTE_SHARE = 0.5
-"""`selective` recomputes every second block, or half of the matrix products of each (torchtitan's two
-ways, fms-fsdp's default): half of what `full` recomputes."""
+"""`selective` recomputes every second block, or half of the matrix products of each (torchtitan's
+two ways, fms-fsdp's default): half of what `full` recomputes."""
 DELTA_NET_CHUNK = 64
 """Chunk length of the gated delta rule's kernels (flash-linear-attention, arXiv:2406.06484)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreWork:
-    """Softmax attention of `count` layers: widths over all query heads, and the window if there is one."""
+    """Softmax attention of `count` layers: widths over all query heads, and the window if there is
+    one.
+    """
 
     count: int
     query_key_size: int
@@ -54,7 +56,8 @@ class ScoreWork:
 class ForwardWork:
     """What one token is multiplied with in a forward pass; sequence length apart.
 
-    `block_weights` holds the active weights of the decoder blocks' matrices and convolutions (routed
+    `block_weights` holds the active weights of the decoder blocks' matrices and convolutions
+    (routed
     experts: k of them), `routed_weights` the routed experts' part of that.
     """
 
@@ -82,7 +85,9 @@ class PassFlops:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingFlops:
-    """FLOPs per token of a training step: what the model needs, and what is computed a second time."""
+    """FLOPs per token of a training step: what the model needs, and what is computed a second
+    time.
+    """
 
     forward: PassFlops
     backward: PassFlops
@@ -121,7 +126,9 @@ def attended_tokens(
 
 
 def is_multiplied(tensor: Tensor) -> bool:
-    """Whether a token is multiplied with this tensor of a block (a matrix, a convolution, an expert)."""
+    """Whether a token is multiplied with this tensor of a block (a matrix, a convolution, an
+    expert).
+    """
     if tensor.kind in ("linear", "conv"):
         return len(tensor.shape) > 1
     if tensor.kind == "expert":
@@ -161,9 +168,11 @@ def recurrent_flops_per_token(mixer: Mixer) -> int:
     Counts: Mamba-2: scores inside a chunk (causal half of C x C, per group), their product with the
         values, states built and read. Gated delta rule: the same, with the triangular solve's two
         products on keys and values.
-    Ignores: decay factors, gates and the short convolution (a weight tensor, counted with the weights).
+    Ignores: decay factors, gates and the short convolution (a weight tensor, counted with the
+        weights).
 
-    Source: arXiv:2405.21060 section 6 (state-space duality), arXiv:2406.06484 section 3 (delta rule).
+    Source: arXiv:2405.21060 section 6 (state-space duality), arXiv:2406.06484 section 3 (delta
+        rule).
     """
     if isinstance(mixer, Mamba2):
         half_chunk = mixer.chunk_size // 2
@@ -175,8 +184,8 @@ def recurrent_flops_per_token(mixer: Mixer) -> int:
     if isinstance(mixer, GatedDeltaNet):
         key, value = mixer.key_head_dim, mixer.value_head_dim
         half_chunk = DELTA_NET_CHUNK // 2
-        # Inside a chunk: key-key and query-key scores, the solve applied to keys and values, and the
-        # scores' product with the values. Across chunks: the state read twice and written once.
+        # Inside a chunk: key-key and query-key scores, the solve applied to keys and values, and
+        # the scores' product with the values. Across chunks: the state read twice and written once.
         inside = 2 * half_chunk * (2 * key + (key + value) + value)
         across = 3 * 2 * key * value
         return mixer.num_value_heads * (inside + across)
@@ -188,7 +197,8 @@ def forward_work(model: Model) -> ForwardWork:
     """Everything that one token is multiplied with in a forward pass of the text model.
 
     Shape: weights, and widths of the attention scores.
-    Counts: matrices and convolutions of the blocks, routed experts k of E, root projections, the head.
+    Counts: matrices and convolutions of the blocks, routed experts k of E, root projections, the
+        head.
     Ignores: embeddings, norms, biases; vision and audio towers, whose tokens are not text.
 
     Source: S-KAPLAN section 2.1 for the weights, S-PALM appendix B for the scores.
@@ -285,9 +295,9 @@ def training_flops(
 
     Shape: full 6 N + 12 L A D S; a frozen base 4 N + 12 L A D S + 6 per adapter weight; `full`
     checkpointing adds one more forward of the blocks.
-    Counts: backward of a trained matrix as two products (input and weight gradient), of a frozen one
-        as one (input gradient); attention's backward as twice its forward. A QLoRA base computes in
-        16 bit, so it counts as LoRA's; its dequantisation is time, not FLOPs.
+    Counts: backward of a trained matrix as two products (input and weight gradient), of a frozen
+        one as one (input gradient); attention's backward as twice its forward. A QLoRA base
+        computes in 16 bit, so it counts as LoRA's; its dequantisation is time, not FLOPs.
     Ignores: the scores that a flash kernel computes again in its backward (half a forward of
         attention), which no published HFU counts; `time_cost` charges them to the kernel's rate.
 

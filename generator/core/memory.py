@@ -88,6 +88,7 @@ def case_micro_batch(case: Case) -> MicroBatch:
         precision=case.precision,
         workload=case.workload,
         stack=case.stack,
+        is_sharded=case.zero_stage == 3,
     )
 
 
@@ -98,7 +99,7 @@ def _autocast_copies(case: Case, state: Resident) -> int:
     """
     if case.stack.is_generic and case.method != "full":
         return 0
-    if case.method == "full" and case.precision == "amp":
+    if case.method == "full" and case.precision == "amp" and case.zero_stage < 3:
         embedding = case.model.vocab_size * case.model.hidden_size
         cast = state.num_parameters - (0 if case.model.tie_word_embeddings else embedding)
         return HALF_BYTES * cast
@@ -198,8 +199,10 @@ def _instants(
     result = [
         at("forward", none, batch.forward_end, passing.loss + copies),
         at("loss", none, batch.loss_backward, passing.loss + backward_copies),
-        at("backward", head, batch.backward_start, passing.backward + backward_copies),
-        at("backward", most, batch.backward_end + _kept_by_fsdp1(case, batch), passing.backward),
+        at("backward", head, batch.backward_start, passing.backward_start + backward_copies),
+        at(
+            "backward", most, batch.backward_end + _kept_by_fsdp1(case, batch), passing.backward_end
+        ),
     ]
     if not stack.is_generic:
         # A new gradient exists beside the accumulated one until it is added.
@@ -210,7 +213,7 @@ def _instants(
         tied = case.model.tie_word_embeddings
         new = (2 if tied else int(accumulates)) * state.embedding_gradient
         result.append(
-            at("backward", own.gradients, batch.embedding, max(passing.embedding, passing.backward) + new)
+            at("backward", own.gradients, batch.embedding, passing.embedding + new)
         )
     temporaries = 0
     if not stack.is_generic and case.optimizer_implementation == "foreach":

@@ -40,7 +40,14 @@ class MicroBatch:
 
 
 def tape_mode(
-    *, model: Model, method: MethodName, lora: Lora, precision: Precision, workload: Workload, stack: Stack
+    *,
+    model: Model,
+    method: MethodName,
+    lora: Lora,
+    precision: Precision,
+    workload: Workload,
+    stack: Stack,
+    is_sharded: bool,
 ) -> TapeMode:
     """Dtypes and trained parts that decide what backward keeps, for one set-up.
 
@@ -51,8 +58,10 @@ def tape_mode(
     element_bytes = 4 if precision == "fp32" else 2
     targets: frozenset[str] = frozenset()
     residual_bytes = element_bytes
+    upcasts = method == "qlora" and stack.kbit_upcast and not is_sharded
     if trains_base:
-        if precision == "amp":
+        if precision == "amp" and not is_sharded:
+            # FSDP's mixed precision gathers 16-bit weights, so the blocks run in 16 bit throughout.
             residual_bytes = 4
     else:
         usual = {own: name for name, own in model.module_names}
@@ -60,7 +69,7 @@ def tape_mode(
             usual.get(target.module, target.module)
             for target in params.lora_targets(model, lora.target_modules)
         )
-        if method == "qlora" and stack.kbit_upcast:
+        if upcasts:
             residual_bytes = 4
     return TapeMode(
         trains_base=trains_base,
@@ -71,7 +80,7 @@ def tape_mode(
         autocast=precision != "bf16-pure",
         element_bytes=element_bytes,
         residual_bytes=residual_bytes,
-        wide_outputs=method == "qlora" and stack.kbit_upcast,
+        wide_outputs=upcasts,
         kernel_norms=stack.kernel_norms,
         attention=workload.attention,
     )
@@ -113,6 +122,7 @@ def micro_batch(
     precision: Precision,
     workload: Workload,
     stack: Stack,
+    is_sharded: bool = False,
 ) -> MicroBatch:
     """Activations, logits and loss of one micro-batch at each instant.
 
@@ -123,7 +133,13 @@ def micro_batch(
     Source: S-TRACKER.
     """
     mode = tape_mode(
-        model=model, method=method, lora=lora, precision=precision, workload=workload, stack=stack
+        model=model,
+        method=method,
+        lora=lora,
+        precision=precision,
+        workload=workload,
+        stack=stack,
+        is_sharded=is_sharded,
     )
     tokens = workload.num_tokens
     sequence = workload.sequence_length

@@ -1,5 +1,6 @@
 """What stays resident through a step: weights, master, gradients, optimizer states, before sharding."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -36,6 +37,10 @@ class Resident:
     embedding_gradient: int
     block_gradients: int
     """Gradients of one average block."""
+    gathered_block: int
+    """The largest block's weights as they are gathered: in 16 bit, or quantised."""
+    gathered_root: int
+    """Weights outside the blocks as they are gathered."""
 
     @property
     def weights(self) -> int:
@@ -50,6 +55,31 @@ def weight_bytes_per_parameter(precision: Precision) -> int:
     Source: S-MIXED.
     """
     return FP32_BYTES if precision in ("amp", "fp32") else HALF_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """What FSDP gathers at once: the largest block, and the root unit (embedding, head, norm, towers)."""
+
+    block: tuple[Tensor, ...]
+    root: tuple[Tensor, ...]
+
+
+@lru_cache(maxsize=512)
+def _units(model: Model) -> Units:
+    """The units of per-block wrapping.
+
+    Source: S-FSDP section 3.2.1.
+    """
+    largest: tuple[Tensor, ...] = ()
+    for block in {id(group.block): group.block for group in model.block_groups}.values():
+        own = tuple(params.block_tensors(model, block))
+        if sum(part.num_parameters for part in own) > sum(part.num_parameters for part in largest):
+            largest = own
+    return Units(
+        block=largest,
+        root=tuple(tensor for tensor in params.tensors(model) if tensor.part != "block"),
+    )
 
 
 def _adapter_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
@@ -72,7 +102,7 @@ def _adapter_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
     return tuple(parts)
 
 
-def _quantised_base_bytes(model: Model, lora: Lora, stack: Stack) -> int:
+def _quantised_bytes(tensors: Iterable[Tensor], lora: Lora, stack: Stack) -> int:
     """Bytes of a quantised base: linears in its dtype, the rest in 16 bit, or FP32 after k-bit preparation.
 
     Shape: each matrix is rounded up to whole blocks by itself.
@@ -81,7 +111,7 @@ def _quantised_base_bytes(model: Model, lora: Lora, stack: Stack) -> int:
     """
     base = DTYPES[lora.base_dtype]
     total = 0
-    for tensor in params.tensors(model):
+    for tensor in tensors:
         quantised = tensor.kind == "linear" or (tensor.kind == "expert" and stack.quantises_experts)
         if quantised:
             total += base.bytes_for(tensor.size) * tensor.count
@@ -117,7 +147,7 @@ def resident(
     else:
         trained = _adapter_tensors(model, lora)
         if method == "qlora":
-            frozen_weights = _quantised_base_bytes(model, lora, stack)
+            frozen_weights = _quantised_bytes(params.tensors(model), lora, stack)
         else:
             base_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
             frozen_weights = base_bytes * num_parameters
@@ -136,6 +166,14 @@ def resident(
         elif tensor.kind == "embedding":
             embedding += gradient_bytes * tensor.num_parameters
     in_blocks = sum(tensor.num_parameters for tensor in trained if tensor.part == "block")
+    unit = _units(model)
+    if method == "qlora":
+        gathered_block = _quantised_bytes(unit.block, lora, stack)
+        gathered_root = _quantised_bytes(unit.root, lora, stack)
+    else:
+        compute_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
+        gathered_block = compute_bytes * sum(tensor.num_parameters for tensor in unit.block)
+        gathered_root = compute_bytes * sum(tensor.num_parameters for tensor in unit.root)
     foreach_bytes = HALF_BYTES if pure and optimizer.follows_parameter_dtype else FP32_BYTES
     return Resident(
         frozen_weights=frozen_weights,
@@ -149,4 +187,6 @@ def resident(
         head_gradient=head,
         embedding_gradient=embedding,
         block_gradients=gradient_bytes * in_blocks // max(1, model.num_hidden_layers),
+        gathered_block=gathered_block,
+        gathered_root=gathered_root,
     )

@@ -1,11 +1,8 @@
 """Who keeps which part: shard divisors per strategy, and what sharding itself needs in passing."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
-from generator.core import params
-from generator.core.model import Model
-from generator.core.resident import HALF_BYTES, Resident
+from generator.core.resident import Resident
 from generator.core.run import Case
 from generator.core.units import ceil_div
 
@@ -45,39 +42,14 @@ class Transients:
     """Bytes that sharding or replication adds at each instant, on top of the resident shard."""
 
     loss: int
-    backward: int
+    backward_start: int
+    """Current and prefetched block; at the first block there is none left to prefetch."""
+    backward_end: int
     embedding: int
     step: int
 
 
-NO_TRANSIENTS = Transients(loss=0, backward=0, embedding=0, step=0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Units:
-    """Parameters of the largest block and of the root unit (embedding, head, final norm, towers)."""
-
-    block: int
-    root: int
-
-
-@lru_cache(maxsize=512)
-def units(model: Model) -> Units:
-    """The units that FSDP gathers: one per block, and one for the rest.
-
-    Shape: parameters.
-    Source: S-FSDP section 3.2.1 (per-block wrapping).
-    """
-    in_blocks = 0
-    largest = 0
-    seen: dict[int, int] = {}
-    for group in model.block_groups:
-        key = id(group.block)
-        if key not in seen:
-            seen[key] = sum(t.num_parameters for t in params.block_tensors(model, group.block))
-        largest = max(largest, seen[key])
-        in_blocks += group.count * seen[key]
-    return Units(block=largest, root=params.num_parameters(model) - in_blocks)
+NO_TRANSIENTS = Transients(loss=0, backward_start=0, backward_end=0, embedding=0, step=0)
 
 
 def transients(case: Case, resident: Resident) -> Transients:
@@ -95,19 +67,21 @@ def transients(case: Case, resident: Resident) -> Transients:
     if case.strategy == "ddp":
         # The bucket lives as long as the DDP wrapper does; as views it replaces the gradients.
         bucket = 0 if stack.gradient_as_bucket_view else resident.gradients
-        return Transients(loss=bucket, backward=bucket, embedding=bucket, step=bucket)
+        return Transients(
+            loss=bucket, backward_start=bucket, backward_end=bucket, embedding=bucket, step=bucket
+        )
     if stack.is_generic or case.strategy != "zero-3":
         return NO_TRANSIENTS
-    unit = units(case.model)
-    trains_base = case.method == "full"
-    reduce_bytes = 4 if stack.reduce_dtype == "fp32" else HALF_BYTES
-    block_gather = HALF_BYTES * unit.block
-    root_gather = HALF_BYTES * unit.root
-    block_reduce = (HALF_BYTES + reduce_bytes) * unit.block if trains_base else 0
-    root_reduce = (HALF_BYTES + reduce_bytes) * unit.root if trains_base else 0
+    block, root = resident.gathered_block, resident.gathered_root
+    block_reduce = root_reduce = 0
+    if case.method == "full":
+        # Unsharded 16-bit gradients beside the reduce-scatter's input in its own dtype.
+        factor = 3 if stack.reduce_dtype == "fp32" else 2
+        block_reduce, root_reduce = factor * block, factor * root
     return Transients(
-        loss=root_gather,
-        backward=root_gather + 2 * block_gather + block_reduce,
-        embedding=root_gather + root_reduce,
+        loss=root,
+        backward_start=root + 2 * block + block_reduce,
+        backward_end=root + block + block_reduce,
+        embedding=root + root_reduce,
         step=0,
     )

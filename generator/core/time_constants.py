@@ -1,9 +1,9 @@
 """Constants of the step-time estimate, each with its origin, and the table that lists them all.
 
-Two kinds: rates of a card class (what its kernels sustain, as a share of the card's own peaks) and habits of
-a software class (which kernels a training stack uses). Nothing here belongs to one card, model or source.
-`calibrated` means: set on the published rows outside the part kept apart (`throughput_accuracy`), inside
-the bounds that the named measurement gives.
+Two kinds: rates of a card class (what its kernels sustain, as a share of the card's own peaks) and
+habits of a software class (which kernels a training stack uses). Nothing here belongs to one card,
+model or source. `calibrated` means: set on the published rows outside the part kept apart
+(`throughput_accuracy`), inside the bounds that the named measurement gives.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,8 @@ FlashGeneration = Literal["flash-1", "flash-2", "vendor"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardRates:
-    """What the kernels of a card class sustain in training, as shares of the card's dense 16-bit peak.
+    """What the kernels of a card class sustain in training, as shares of the card's dense 16-bit
+    peak.
 
     Attention rates count the causal half, backward as 2.5 forwards (the scores are computed again);
     masked attention counts the full square.
@@ -47,11 +48,12 @@ class CardRates:
 class Software:
     """Kernels of a training stack.
 
-    `fused_blocks`: norms, rotary, activation and cross-entropy are one kernel each. `fused_adapters`: the
-    same for LoRA. `host_share`: time to launch a kernel against PyTorch from Python. `kbit_upcast`:
-    `prepare_model_for_kbit_training` keeps the residual stream in FP32. `fused_dequantisation`: one
-    kernel unpacks 4-bit weights. `gathers_per_module`: ZeRO-3 gathers every linear layer and norm on
-    its own (DeepSpeed), not a block at a time (FSDP). `expert_loop`: experts run one after another.
+    `fused_blocks`: norms, rotary, activation and cross-entropy are one kernel each.
+    `fused_adapters`: the same for LoRA. `host_share`: time to launch a kernel against PyTorch from
+    Python. `kbit_upcast`: `prepare_model_for_kbit_training` keeps the residual stream in FP32.
+    `fused_dequantisation`: one kernel unpacks 4-bit weights. `gathers_per_module`: ZeRO-3 gathers
+    every linear layer and norm on its own (DeepSpeed), not a block at a time (FSDP). `expert_loop`:
+    experts run one after another.
     """
 
     id: str
@@ -82,9 +84,10 @@ CARD_RATES: dict[CardClass, CardRates] = {
         vendor_flash=0.60,
         masked_attention=0.17,
         network_bytes_per_second_per_gpu=25e9,
-        origin="Matmul: calibrated under the 0.87 of S-MLENG's best shape. Attention: S-FLASH2, figure 4 "
-        "(FlashAttention 1 about 100, 2 about 190 TFLOPS of 312). Masked: calibrated. Network: 200 Gb/s "
-        "per GPU, as in the 1,600 Gb/s nodes of S-THROUGHPUT's MosaicML rows.",
+        origin="Matmul: calibrated, under the 0.87 of S-MLENG's best shape. Attention: S-FLASH2, "
+        "abstract (25 to 40 % of this chip's peak for FlashAttention 1, 50 to 73 % for 2), set "
+        "inside those by calibration. Masked: calibrated. Network: 200 Gb/s per GPU, as in the "
+        "1,600 Gb/s nodes of S-THROUGHPUT's MosaicML rows.",
     ),
     "datacenter-hopper": CardRates(
         matmul=0.64,
@@ -93,9 +96,10 @@ CARD_RATES: dict[CardClass, CardRates] = {
         vendor_flash=0.52,
         masked_attention=0.12,
         network_bytes_per_second_per_gpu=50e9,
-        origin="Matmul: calibrated under the 0.80 of S-MLENG's best shape (700 W lower the clock under "
-        "load). Attention: S-FLASH2 section 4 (335 TFLOPS of 989 on H100), S-MLENG for FlashAttention-3 "
-        "in a step (447 TFLOPS). FlashAttention 1 and masked: calibrated. Network: 400 Gb/s per GPU.",
+        origin="Matmul: calibrated, under the 0.80 of S-MLENG's best shape (700 W lower the "
+        "clock under load). Attention: S-FLASH2 section 4 (335 TFLOPS of 989 for FlashAttention "
+        "2), S-MLENG for FlashAttention-3 in a step (447 TFLOPS). FlashAttention 1 and masked: "
+        "calibrated. Network: 400 Gb/s per GPU.",
     ),
     "datacenter-blackwell": CardRates(
         matmul=0.55,
@@ -104,9 +108,10 @@ CARD_RATES: dict[CardClass, CardRates] = {
         vendor_flash=0.43,
         masked_attention=0.06,
         network_bytes_per_second_per_gpu=50e9,
-        origin="Matmul: calibrated under the 0.78 of S-MLENG's best shape. Attention: S-MLENG for "
-        "FlashAttention-4 in a step (834 TFLOPS of 2250); FlashAttention 2 reaches Hopper's absolute rate, "
-        "FlashAttention 1 and masked scaled like it. Network: 400 Gb/s per GPU.",
+        origin="Matmul: calibrated, under the 0.78 of S-MLENG's best shape. Attention: S-MLENG for "
+        "FlashAttention-4 in a step (834 TFLOPS of 2250); FlashAttention 2 reaches Hopper's "
+        "absolute rate, FlashAttention 1 and masked scaled like it. Network: 400 Gb/s per "
+        "GPU.",
     ),
     "geforce": CardRates(
         matmul=1.1,
@@ -115,9 +120,10 @@ CARD_RATES: dict[CardClass, CardRates] = {
         vendor_flash=0.75,
         masked_attention=0.22,
         network_bytes_per_second_per_gpu=1.5e9,
-        origin="Calibrated. Above 1 because the peak is stated at the specified boost clock, and these "
-        "cards run 5 to 10 % above it; against the FP32-accumulate peak, half the FP16-accumulate one. "
-        "Attention: Ampere's ratio to matmul. Network: 100 Gb/s per node of eight.",
+        origin="Calibrated. Above 1 because the peak is stated at the specified boost clock, and "
+        "these cards run 5 to 10 % above it; against the FP32-accumulate peak, half the "
+        "FP16-accumulate one. Attention: Ampere's ratio to matmul. Network: 100 Gb/s per node "
+        "of eight.",
     ),
     "workstation": CardRates(
         matmul=0.78,
@@ -126,8 +132,9 @@ CARD_RATES: dict[CardClass, CardRates] = {
         vendor_flash=0.55,
         masked_attention=0.08,
         network_bytes_per_second_per_gpu=1.5e9,
-        origin="Calibrated on 70 to 600 W cards from L4 to RTX PRO 6000; the wide spread of power limits "
-        "stays in the band. Attention: Ampere's ratio to matmul. Network: 100 Gb/s per node of eight.",
+        origin="Calibrated on 70 to 600 W cards from L4 to RTX PRO 6000; the wide spread of power "
+        "limits stays in the band. Attention: Ampere's ratio to matmul. Network: 100 Gb/s per "
+        "node of eight.",
     ),
     "instinct": CardRates(
         matmul=0.47,
@@ -136,8 +143,9 @@ CARD_RATES: dict[CardClass, CardRates] = {
         vendor_flash=0.25,
         masked_attention=0.08,
         network_bytes_per_second_per_gpu=50e9,
-        origin="Matmul: S-MLENG's best shapes reach 0.51 (MI300X) to 0.68 (MI355X), less a tenth for "
-        "ordinary shapes. Attention: half of matmul; few rows to check it. Network: 400 Gb/s per GPU.",
+        origin="Matmul: S-MLENG's best shapes reach 0.51 (MI300X) to 0.68 (MI355X), less a tenth "
+        "for ordinary shapes. Attention: half of matmul; few rows to check it. Network: 400 Gb/s "
+        "per GPU.",
     ),
     "other": CardRates(
         matmul=0.65,
@@ -183,14 +191,17 @@ SOFTWARE_BY_STACK: dict[str, Software] = {
 BANDWIDTH_SHARE = 0.8
 """Of the card's memory bandwidth, in large element-wise kernels."""
 BACKWARD_ELEMENTWISE_FORWARDS = 2.0
-"""Backward of an element-wise operation reads its input and the incoming gradient and writes one: twice
-the forward's traffic."""
+"""Backward of an element-wise operation reads its input and the incoming gradient and writes one:
+twice the forward's traffic."""
 FLASH_BACKWARD_FORWARDS = 2.5
-"""A flash kernel's backward: five products against two, scores computed again (S-FLASH2 section 4.1)."""
+"""A flash kernel's backward: five products against two, scores computed again (S-FLASH2 section
+4.1)."""
 OVERLAP_EXPONENT = 3.0
-"""How host and device time join: (device^p + host^p)^(1/p). Infinity is perfect overlap, 1 is none."""
+"""How host and device time join: (device^p + host^p)^(1/p). Infinity is perfect overlap, 1 is
+none."""
 HOST_SECONDS_PER_BLOCK_PASS = 0.65e-3
-"""Launching one block's forward, about 35 kernels of 20 us from Python; backward takes two passes."""
+"""Launching one block's forward, about 35 kernels of 20 us from Python; backward takes two
+passes."""
 HOST_SECONDS_PER_ADAPTER_PASS = 0.14e-3
 """Launching one LoRA adapter, about six kernels."""
 HOST_SECONDS_PER_DEQUANTISATION_PASS = 0.06e-3
@@ -212,7 +223,8 @@ FAST_LINK_BYTES_PER_SECOND = 100e9
 NETWORK_SHARE = 0.9
 """Ring collectives between nodes against the sum of a node's network cards."""
 FUSED_DEQUANTISATION_BYTES = 4.0
-"""Traffic per weight to unpack 4 bits to 16: half a byte and its scales read, two written, two read."""
+"""Traffic per weight to unpack 4 bits to 16: half a byte and its scales read, two bytes written, at
+two thirds of the element-wise rate."""
 UNFUSED_DEQUANTISATION_BYTES = 20.0
 """The same as tensor operations on 32-bit integers (GPTQ in 2023)."""
 EXPERT_TILE_ROWS = 64
@@ -220,7 +232,8 @@ EXPERT_TILE_ROWS = 64
 GROUPED_MATMUL_SHARE = 0.85
 """Grouped products of experts against one dense product."""
 FOREACH_OPTIMIZER_PASSES = 2.4
-"""Traffic of the multi-tensor Adam against the fused kernel: about 18 reads and writes against 7."""
+"""Traffic of the multi-tensor Adam against the fused kernel: about 18 reads and writes against
+7."""
 LOW_SHARE = 0.8
 HIGH_SHARE = 1.2
 """The band around the tokens per second, which holds 80 % of the published rows."""
@@ -255,7 +268,11 @@ _SCALAR_ORIGINS: tuple[tuple[str, float, str], ...] = (
     ("FAST_LINK_SHARE", FAST_LINK_SHARE, "S-MLENG: 0.78 on A100, 0.80 to 0.82 on H200"),
     ("PCIE_LINK_SHARE", PCIE_LINK_SHARE, "half of FAST_LINK_SHARE"),
     ("NETWORK_SHARE", NETWORK_SHARE, "S-MLENG: 365 of 400 GB/s over four H200 nodes"),
-    ("FUSED_DEQUANTISATION_BYTES", FUSED_DEQUANTISATION_BYTES, "counted"),
+    (
+        "FUSED_DEQUANTISATION_BYTES",
+        FUSED_DEQUANTISATION_BYTES,
+        "2.6 bytes counted; two thirds of the rate assumed",
+    ),
     (
         "UNFUSED_DEQUANTISATION_BYTES",
         UNFUSED_DEQUANTISATION_BYTES,
@@ -285,7 +302,8 @@ def constant_table() -> tuple[ConstantRow, ...]:
         ConstantRow(
             name=name,
             value=(
-                f"matmul {rates.matmul:g}, FlashAttention 1 {rates.flash_1:g}, 2 {rates.flash_2:g}, "
+                f"matmul {rates.matmul:g}, FlashAttention 1 {rates.flash_1:g}, 2 "
+                f"{rates.flash_2:g}, "
                 f"vendor {rates.vendor_flash:g}, masked {rates.masked_attention:g}"
             ),
             origin=rates.origin,
