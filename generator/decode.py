@@ -6,7 +6,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from generator.core.nearest import did_you_mean
 from generator.problem import Problem
@@ -44,7 +44,10 @@ def describe(hint: Any) -> str:
     if origin in (types.UnionType, Union):
         return " or ".join(describe(item) for item in get_args(hint) if item is not type(None))
     if origin is tuple:
-        return f"a list of {describe(get_args(hint)[0])}s"
+        items = get_args(hint)
+        if items[-1] is Ellipsis:
+            return f"a list of items, each {describe(items[0])}"
+        return f"a list of {len(items)}: " + ", then ".join(map(describe, items))
     if is_dataclass(hint) or _is_mapping(hint):
         return "a table"
     names = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
@@ -83,24 +86,42 @@ def decode(hint: Any, value: object, *, path: str, key: str, report: Report) -> 
     """The value as `hint` wants it; `INVALID`, after a report, where it cannot be."""
     origin = get_origin(hint)
     if origin in (types.UnionType, Union):
-        (inner,) = (item for item in get_args(hint) if item is not type(None))
-        return decode(inner, value, path=path, key=key, report=report)
-    if is_dataclass(hint) and isinstance(value, dict):
-        assert isinstance(hint, type)  # noqa: S101 - narrows for the type checker
-        return decode_record(hint, value, path=path, key=key, report=report)
-    if origin is tuple and isinstance(value, list):
-        item_type = get_args(hint)[0]
-        items = [
-            decode(item_type, item, path=path, key=f"{key}[{index}]", report=report)
-            for index, item in enumerate(value)
-        ]
-        return INVALID if INVALID in items else tuple(items)
-    if _is_mapping(hint) and isinstance(value, dict):
-        return value
-    if origin is not tuple and not is_dataclass(hint) and _matches(hint, value):
+        members = [item for item in get_args(hint) if item is not type(None)]
+        if len(members) == 1:
+            return decode(members[0], value, path=path, key=key, report=report)
+        if any(_matches(item, value) for item in members):
+            return value
+    elif is_dataclass(hint) and isinstance(value, dict):
+        return decode_record(cast("type[Any]", hint), value, path=path, key=key, report=report)
+    elif origin is tuple:
+        items = _decode_items(get_args(hint), value, path=path, key=key, report=report)
+        if items is not None:
+            return INVALID if INVALID in items else tuple(items)
+    elif _is_mapping(hint):
+        if isinstance(value, dict):
+            return value
+    elif not is_dataclass(hint) and _matches(hint, value):
         return float(value) if hint is float and isinstance(value, int) else value
     report(wrong_value(path, key, expected=describe(hint), got=show(value)))
     return INVALID
+
+
+def _decode_items(
+    item_types: tuple[Any, ...], value: object, *, path: str, key: str, report: Report
+) -> list[Any] | None:
+    """The items of a list; None where the value is no such list. A table is a list of its pairs."""
+    repeated = item_types[-1] is Ellipsis
+    if isinstance(value, dict) and repeated and get_origin(item_types[0]) is tuple:
+        value = [[name, item] for name, item in value.items()]
+    if not isinstance(value, list):
+        return None
+    if not repeated and len(value) != len(item_types):
+        return None
+    hints = [item_types[0]] * len(value) if repeated else item_types
+    return [
+        decode(hint, item, path=path, key=f"{key}[{index}]", report=report)
+        for index, (hint, item) in enumerate(zip(hints, value, strict=True))
+    ]
 
 
 def wrong_value(path: str, key: str, *, expected: str, got: str) -> Problem:

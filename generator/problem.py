@@ -23,6 +23,8 @@ ProblemCode = Literal[
     "key-order",
     "derived-value",
     "broken-model",
+    "bad-reference",
+    "implausible-value",
     "stale-source",
 ]
 PROBLEM_CODES: tuple[str, ...] = get_args(ProblemCode)
@@ -39,6 +41,11 @@ class Problem:
     expected: str = ""
     got: str = ""
     severity: Literal["error", "note"] = "error"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the check fails over it."""
+        return self.severity == "error"
 
     def __str__(self) -> str:
         parts = []

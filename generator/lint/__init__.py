@@ -1,0 +1,53 @@
+"""Rules that hold across the catalog's files: one module each, all findings at once."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from generator.lint import (
+    citations,
+    cited,
+    derived,
+    file_name,
+    key_order,
+    models_build,
+    notes,
+    plausible,
+    references,
+    sources,
+    stale,
+    unique_ids,
+)
+from generator.lint.rule import Check, Context
+from generator.load import read_documents
+from generator.problem import Problem
+
+RULES: tuple[Check, ...] = (
+    file_name.check,
+    unique_ids.check,
+    cited.check,
+    citations.check,
+    sources.check,
+    notes.check,
+    derived.check,
+    plausible.check,
+    references.check,
+    models_build.check,
+    key_order.check,
+    stale.check,
+)
+
+
+def check(root: Path, today: datetime.date) -> list[Problem]:
+    """Every problem of the catalog, sorted by file and key; notes among them fail nothing.
+
+    Args:
+        root: The `catalog` folder.
+        today: The date that access dates are held against.
+    """
+    documents, problems = read_documents(root)
+    context = Context(root=root, today=today)
+    for rule in RULES:
+        problems.extend(rule(documents, context))
+    return sorted(problems)

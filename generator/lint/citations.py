@@ -1,0 +1,43 @@
+"""Citations name sources of the same file, and each source is cited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from generator.core.nearest import did_you_mean
+from generator.lint.rule import Context
+from generator.load import Document
+from generator.problem import Problem
+
+
+def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:  # noqa: ARG001
+    """Reports citations of unknown sources, citations without a source, and unused sources."""
+    for document in documents:
+        known = document.sources
+        used: set[str] = set()
+        for fact, citation in document.citations.items():
+            if not citation.sources:
+                yield Problem(
+                    path=document.path,
+                    key=f"cite.{fact}",
+                    message="the citation names no source; add `source`",
+                    code="unknown-source",
+                )
+            for name in citation.sources:
+                used.add(name)
+                if name not in known:
+                    hint = did_you_mean(name, known)
+                    yield Problem(
+                        path=document.path,
+                        key=f"cite.{fact}",
+                        message=f"there is no [sources.{name}]{hint or '; add it'}",
+                        code="unknown-source",
+                    )
+        for name in known:
+            if name not in used:
+                yield Problem(
+                    path=document.path,
+                    key=f"sources.{name}",
+                    message="nothing cites this source; cite it or delete it",
+                    code="unused-source",
+                )

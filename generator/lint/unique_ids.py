@@ -1,0 +1,34 @@
+"""No two entries of a kind share a name, be it an id or an alias."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from generator.lint.rule import Context
+from generator.load import Document
+from generator.problem import Problem
+
+
+def _names(document: Document) -> list[tuple[str, object]]:
+    """Places and names of one file."""
+    aliases = document.data.get("aliases")
+    listed = aliases if isinstance(aliases, list) else []
+    named = [(f"aliases[{index}]", name) for index, name in enumerate(listed)]
+    return [("id", document.data.get("id")), *named]
+
+
+def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:  # noqa: ARG001
+    """Reports every name that an earlier file of the same kind has taken."""
+    taken: dict[tuple[str, str], str] = {}
+    for document in documents:
+        for key, name in _names(document):
+            if not isinstance(name, str):
+                continue
+            first = taken.setdefault((document.kind.name, name), document.path)
+            if first != document.path or (key != "id" and name == document.data.get("id")):
+                yield Problem(
+                    path=document.path,
+                    key=key,
+                    message=f'"{name}" is taken by {first}; choose another name',
+                    code="duplicate-id",
+                )
