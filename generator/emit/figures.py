@@ -2,7 +2,8 @@
 
 Each picture is a function without arguments; the same input gives the same bytes. Colours are the
 style sheet's variables with a fallback, so that an inlined picture follows the page and a
-downloaded one still has colours. Every picture has a title and a description that holds its figures in words.
+downloaded one still has colours. Every picture has a title and a description that holds its figures
+in words.
 """
 
 from collections.abc import Callable, Sequence
@@ -217,7 +218,9 @@ def curves(
     xs = sorted({x for line in lines for x, _ in line.points})
     highest = max([y for line in lines for _, y in line.points] + [value for value, _ in limits])
     step = next(
-        size for size in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000) if highest / size <= 6
+        size
+        for size in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000)
+        if highest / size <= 6
     )
     top_value = step * -(-highest // step)
 
@@ -228,12 +231,11 @@ def curves(
         return bottom - (bottom - top) * value / top_value
 
     body = [_text(0, 14, y_label, size=SMALL)]
-    tick = 0.0
-    while tick <= top_value:
-        y = y_of(tick)
+    for index in range(round(top_value / step) + 1):
+        y = y_of(index * step)
         body.append(_line(left, y, right, y, stroke_width="0.5", opacity="0.35"))
-        body.append(_text(left - 6, y + 4, f"{tick:,.0f}", size=SMALL, text_anchor="end"))
-        tick += step
+        tick = f"{index * step:,.{0 if step >= 1 else 1}f}"
+        body.append(_text(left - 6, y + 4, tick, size=SMALL, text_anchor="end"))
     for index, x in enumerate(xs):
         # Every second tick label is left out where they would touch.
         if len(xs) <= 6 or index % 2 == 0:
