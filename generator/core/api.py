@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from generator.core import flops, params, solve
+from generator.core import flops, solve, time_constants, time_cost
 from generator.core.card import Card
 from generator.core.catalog import Catalog
 from generator.core.communication import communication
@@ -28,6 +28,8 @@ LINES = (
 OPERATIONS = ("estimate", "grid", "curve", "solve", "page", "describe")
 DEFAULT_CURVE_LENGTHS = tuple(512 << step for step in range(10))
 EIGHT_BIT_OPTIMIZER = "adamw-8bit"
+COST_TOKENS = 100_000_000
+"""The data set that time and cost are quoted for."""
 
 
 def _lines(ledger: Ledger) -> dict[str, int]:
@@ -117,15 +119,84 @@ def _communication(case: Case) -> dict[str, Any]:
 
 
 def _throughput(request: Request, case: Case) -> dict[str, Any]:
+    """Speed, hours and money on the request's card; only FLOPs where a fact of the card is unknown."""
+    workload = case.workload
+    trains_head = case.lora.train_head and case.method != "full"
     work = flops.training_flops(
         model=case.model,
-        sequence_length=case.workload.sequence_length,
+        sequence_length=workload.sequence_length,
         method=case.method,
         lora_rank=case.lora.rank,
         target_modules=case.lora.target_modules,
-        activation_checkpointing=case.workload.activation_checkpointing,
+        trains_head=trains_head,
+        activation_checkpointing=workload.activation_checkpointing,
     )
-    return {"model_flops_per_token": str(round(work.model_flops))}
+    result: dict[str, Any] = {
+        "tokens_per_second": None,
+        "model_flops_per_token": str(round(work.model_flops)),
+        "hardware_flops_per_token": str(round(work.hardware_flops)),
+    }
+    card = request.card
+    if card is None:
+        result["note"] = "Speed needs a card."
+        return result
+    state = case_resident(case)
+    trained = max(1, state.num_trainable_parameters)
+    try:
+        step = time_cost.step_time(
+            model=case.model,
+            card=card,
+            method=case.method,
+            precision=case.precision,
+            strategy=case.strategy,
+            num_gpus=case.num_gpus,
+            sequence_length=workload.sequence_length,
+            micro_batch_size=workload.micro_batch_size,
+            gradient_accumulation_steps=workload.gradient_accumulation_steps,
+            activation_checkpointing=workload.activation_checkpointing,
+            attention=workload.attention,
+            loss=workload.loss,
+            lora_rank=case.lora.rank,
+            target_modules=case.lora.target_modules,
+            adapter_dtype=case.lora.adapter_dtype,
+            trains_head=trains_head,
+            optimizer_state_bytes_per_parameter=state.optimizer_states / trained,
+            optimizer_implementation=case.optimizer_implementation,
+            software=time_constants.SOFTWARE_BY_STACK.get(case.stack.id, time_constants.EAGER),
+        )
+    except TrainfitError as problem:
+        result["note"] = problem.message
+        return result
+    spent = time_cost.cost(
+        tokens_per_second=step.tokens_per_second,
+        tokens_per_second_low=step.low * case.num_gpus,
+        tokens_per_second_high=step.high * case.num_gpus,
+        num_gpus=case.num_gpus,
+        num_tokens=COST_TOKENS,
+        price_usd_per_hour=card.price_usd_per_hour,
+        price_usd_per_hour_high=card.price_usd_per_hour_high,
+        price_date=card.price_date,
+    )
+    return {
+        **result,
+        "tokens_per_second": round(step.tokens_per_second, 1),
+        "tokens_per_second_per_gpu": round(step.tokens_per_second_per_gpu, 1),
+        "tokens_per_second_per_gpu_low": round(step.low, 1),
+        "tokens_per_second_per_gpu_high": round(step.high, 1),
+        "step_seconds": round(step.step_seconds, 4),
+        "mfu": round(step.mfu, 4),
+        "hfu": round(step.hfu, 4),
+        "cost": {
+            "num_tokens": COST_TOKENS,
+            "hours": round(spent.hours, 2),
+            "gpu_hours": round(spent.gpu_hours, 2),
+            "usd": None if spent.usd is None else round(spent.usd, 2),
+            "usd_low": None if spent.usd_low is None else round(spent.usd_low, 2),
+            "usd_high": None if spent.usd_high is None else round(spent.usd_high, 2),
+            "price_date": spent.price_date,
+        },
+        "assumptions": list(step.assumptions),
+    }
 
 
 def _formula(case: Case) -> dict[str, Any]:
