@@ -159,7 +159,7 @@ npm: node_modules/.package-lock.json
 node_modules/.package-lock.json: package-lock.json
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer"; exit 1; }
 	@echo "Installing npm packages"
-	@npm ci --silent
+	@npm ci --loglevel=error
 	@touch $@
 
 .PHONY: chromium
