@@ -1,0 +1,181 @@
+"""Everything that the generator writes: pages, JSON, CSV, Parquet, redirects, pictures, browser
+archive.
+
+Each run writes beside the present output and exchanges the two when all is complete, so that a
+build that fails half-way leaves the previous output as it was, and nothing stays that is no longer
+produced.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from generator.core.catalog import Catalog
+from generator.matrix import Matrix
+
+OUTPUT_ROOTS = ("models", "cards", "api/v1", "assets/generated")
+"""The only folders below `docs/` that `build` writes to."""
+
+
+def build(
+    catalog: Catalog,
+    matrix: Matrix,
+    docs_dir: Path,
+    *,
+    version: str,
+    ledger: Iterable[str] = (),
+    pictures: Mapping[str, str] | None = None,
+) -> None:
+    """Write every page and data file of the matrix below `docs_dir`.
+
+    Args:
+        catalog: Names and facts.
+        matrix: The figures.
+        docs_dir: The site's source folder.
+        version: Digits that name the state of the data.
+        ledger: Published addresses; former row ids among them keep an anchor.
+        pictures: SVG files of the explanations by name.
+    """
+    from generator.emit import json_api, pages, parquet, permalinks, redirects, tables_csv
+    from generator.emit.facts import facts_of
+    from generator.longest import longest_sequences
+    from generator.tables.view import ModelView
+
+    axes = matrix.axes
+    stack = catalog.stack("generic")
+    default_optimizer = catalog.optimizer(axes.default_optimizer)
+    facts = {model_id: facts_of(model.entry) for model_id, model in matrix.models.items()}
+    views = {
+        model_id: ModelView(
+            axes=axes,
+            matrix=model,
+            longest=longest_sequences(
+                model.entry, optimizer=default_optimizer, stack=stack, cards=axes.cards
+            ),
+        )
+        for model_id, model in matrix.models.items()
+    }
+    by_size = dict(sorted(views.items(), key=lambda item: (facts[item[0]].num_parameters, item[0])))
+    optimizer_names = {optimizer.id: optimizer.name for optimizer in axes.optimizers}
+    former = permalinks.former_cards(axes, ledger)
+
+    with _staging(docs_dir) as staging:
+        env = pages.environment()
+        for model_id, view in views.items():
+            text = pages.model_page(
+                env,
+                facts=facts[model_id],
+                view=view,
+                optimizer_names=optimizer_names,
+                former_cards=former,
+            )
+            _write(staging / "models" / f"{model_id}.md", text)
+        for index, card in enumerate(axes.cards):
+            text = pages.card_page(
+                env,
+                card=card,
+                index=index,
+                views=by_size,
+                facts=facts,
+                optimizer_names=optimizer_names,
+            )
+            _write(staging / "cards" / f"{card.id}.md", text)
+        _write(staging / "models" / "index.md", pages.model_index(env, facts=facts, views=views))
+        _write(staging / "cards" / "index.md", pages.card_index(env, cards=axes.cards))
+        written = dict(
+            json_api.files(version=version, facts=facts, views=views, axes=axes),
+            **tables_csv.models_csv(views),
+            **{"api/v1/cards.csv": tables_csv.cards_csv(axes.cards)},
+            **redirects.redirects(
+                "models",
+                {
+                    key: (model.entry.name, model.entry.aliases)
+                    for key, model in matrix.models.items()
+                },
+            ),
+            **redirects.redirects(
+                "cards", {card.id: (card.name, card.aliases) for card in axes.cards}
+            ),
+        )
+        for path, text in written.items():
+            _write(staging / path, text)
+        (staging / "api/v1/matrix.parquet").write_bytes(parquet.matrix_parquet(views))
+        for name, text in (pictures or {}).items():
+            _write(staging / "assets/generated" / name, text)
+        _exchange(staging, docs_dir)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+class _staging:  # noqa: N801
+    """A folder beside `docs_dir`, on the same file system, that is gone afterwards."""
+
+    def __init__(self, docs_dir: Path) -> None:
+        self._parent = docs_dir.parent / ".cache"
+
+    def __enter__(self) -> Path:
+        self._parent.mkdir(parents=True, exist_ok=True)
+        self._folder = Path(tempfile.mkdtemp(prefix="generate-", dir=self._parent))
+        return self._folder
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._folder)
+
+
+def _exchange(staging: Path, docs_dir: Path) -> None:
+    """Put the new folders in the place of the old; put the old back if that fails."""
+    old = staging / "old"
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for root in OUTPUT_ROOTS:
+            target, kept = docs_dir / root, old / root
+            if target.exists():
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                target.rename(kept)
+                moved.append((kept, target))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (staging / root).mkdir(parents=True, exist_ok=True)
+            (staging / root).rename(target)
+    except OSError:
+        for kept, target in moved:
+            if target.exists():
+                shutil.rmtree(target)
+            kept.rename(target)
+        raise
+
+
+def build_all(catalog_dir: Path, docs_dir: Path, *, only_models: list[str] | None = None) -> None:
+    """Everything that the site needs, from the catalog's files.
+
+    Args:
+        catalog_dir: `catalog/`.
+        docs_dir: The site's source folder.
+        only_models: Ids to restrict a quick look to.
+    """
+    from generator import matrix
+    from generator.core.codec import catalog_to_dict
+    from generator.emit import browser_archive, figures, json_api, permalinks, pyodide_runtime
+    from generator.load import load_catalog
+
+    catalog = load_catalog(catalog_dir)
+    axes = matrix.read_axes(catalog, catalog_dir / "matrix.toml")
+    root = Path(__file__).resolve().parents[2]
+    sources = [*catalog_dir.rglob("*.toml"), *(root / "generator/core").rglob("*.py")]
+    build(
+        catalog,
+        matrix.build(catalog, axes=axes, models=only_models),
+        docs_dir,
+        version=json_api.data_version(sources, root),
+        ledger=permalinks.read_ledger(catalog_dir / "permalinks.txt"),
+        pictures={f"{name}.svg": figures.render(name) for name in sorted(figures.FIGURES)},
+    )
+    bundle = json.dumps(
+        catalog_to_dict(catalog), ensure_ascii=False, separators=(",", ":"), sort_keys=True
+    )
+    runtime = pyodide_runtime.write_runtime(docs_dir / "assets/pyodide")
+    browser_archive.write_archive(bundle=bundle, runtime=runtime, folder=docs_dir / "assets/core")

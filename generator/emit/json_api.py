@@ -1,0 +1,415 @@
+"""The JSON that programs read: `docs/api/v1/`.
+
+One list of endpoints feeds the paths, the index, the schemas and the OpenAPI description. Arrays of
+a model are flat, in row-major order of the axes that stand beside them; bytes and counts are
+integers below 2^53.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from generator.core.card import Card
+from generator.core.fit import FIT_PERCENT, fit_limit_bytes, tight_limit_bytes
+from generator.core.request import DEFAULTS
+from generator.core.solve import SEQUENCE_STEP_TOKENS
+from generator.emit.facts import ModelFacts
+from generator.matrix import Axes
+from generator.tables import fewest_gpus
+from generator.tables.view import ModelView
+
+SCHEMA_VERSION = "1.0.0"
+DATA_LICENSE = "CC0-1.0"
+ROOT = "api/v1"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One kind of file under `api/v1/`."""
+
+    path: str
+    schema: str
+    summary: str
+
+
+ENDPOINTS = (
+    Endpoint(path="index.json", schema="index", summary="What there is, and how much of it"),
+    Endpoint(path="models.json", schema="models", summary="All models with their smallest set-ups"),
+    Endpoint(path="cards.json", schema="cards", summary="All cards with their limits and rates"),
+    Endpoint(
+        path="models/{id}.json",
+        schema="model",
+        summary="One model: bytes per GPU of every set-up, and the first GPU count that fits",
+    ),
+)
+
+
+def data_version(paths: Iterable[Path], root: Path) -> str:
+    """Twelve hexadecimal digits that change whenever the catalog or the core does."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(b"\0")
+        digest.update(path.read_bytes())
+        digest.update(b"\0")
+    return digest.hexdigest()[:12]
+
+
+def envelope(version: str, items: list[Json]) -> Json:
+    """What every file starts with."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "data_version": version,
+        "license": DATA_LICENSE,
+        "items": items,
+    }
+
+
+def dump(value: Json) -> str:
+    """Compact JSON with a line end."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def conditions() -> Json:
+    """What holds for every figure of the matrix, as request fields."""
+    varied = {"method", "optimizer", "strategy", "num_gpus", "sequence_length", "card"}
+    return {key: value for key, value in DEFAULTS.items() if key not in varied}
+
+
+def card_item(card: Card) -> Json:
+    """One card with its limits."""
+    return {
+        **{key: value for key, value in asdict(card).items() if key != "aliases"},
+        "allowed_gpu_counts": list(card.allowed_gpu_counts),
+        "fits_up_to_bytes": fit_limit_bytes(card),
+        "tight_up_to_bytes": tight_limit_bytes(card),
+        "url": f"cards/{card.id}/",
+    }
+
+
+def model_item(facts: ModelFacts, view: ModelView) -> Json:
+    """One model in the list: identity, size, smallest set-up per method."""
+    entry = facts.entry
+    setups = fewest_gpus.smallest_setups(view, view.axes.default_optimizer)
+    return {
+        **_identity(facts),
+        "family": entry.family,
+        "developer": entry.developer,
+        "released": entry.released,
+        "license": entry.license,
+        "status": entry.status,
+        "url": f"models/{entry.id}/",
+        "json": f"{ROOT}/models/{entry.id}.json",
+        "smallest": [
+            {
+                "method": method,
+                "card": setup.card.card.id if setup else None,
+                "num_gpus": setup.cell.num_gpus if setup else None,
+                "strategy": setup.cell.strategy if setup else None,
+                "total_bytes_per_gpu": setup.cell.total_bytes if setup else None,
+                "row": setup.row_id if setup else None,
+            }
+            for method, setup in zip(view.axes.methods, setups, strict=True)
+        ],
+    }
+
+
+def _identity(facts: ModelFacts) -> Json:
+    return {
+        "id": facts.entry.id,
+        "name": facts.entry.name,
+        "hugging_face": facts.entry.hugging_face,
+        "num_parameters": facts.num_parameters,
+    }
+
+
+def model_grid(facts: ModelFacts, view: ModelView) -> Json:
+    """One model's whole matrix: axes and flat integers."""
+    axes = view.axes
+    lengths = [each.workload.sequence_length for each in axes.workloads]
+    totals = view.matrix.total_bytes.ravel().tolist()
+    return {
+        **_identity(facts),
+        "conditions": conditions(),
+        "axes": {
+            "method": list(axes.methods),
+            "optimizer": list(view.optimizers),
+            "strategy": list(axes.strategies),
+            "num_gpus": list(axes.gpu_counts),
+            "sequence_length": lengths,
+            "card": [card.id for card in axes.cards],
+        },
+        "total_bytes_per_gpu_axes": [
+            "method",
+            "optimizer",
+            "strategy",
+            "num_gpus",
+            "sequence_length",
+        ],
+        "total_bytes_per_gpu": [total or None for total in totals],
+        "first_num_gpus_axes": ["method", "optimizer", "strategy", "sequence_length", "card"],
+        "first_num_gpus": view.matrix.first_fits.ravel().tolist(),
+        "fits_up_to_bytes": [fit_limit_bytes(card) for card in axes.cards],
+        "tight_up_to_bytes": [tight_limit_bytes(card) for card in axes.cards],
+        "allowed_gpu_counts": [list(card.allowed_gpu_counts) for card in axes.cards],
+        "longest_sequence": [
+            {
+                "method": method,
+                "strategy": strategy,
+                "num_gpus": num_gpus,
+                "tokens": [by_card.get(card.id) for card in axes.cards],
+            }
+            for (method, strategy, num_gpus), by_card in view.longest.items()
+        ],
+    }
+
+
+_INTEGER: Json = {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}
+_MAYBE_INTEGER: Json = {"type": ["integer", "null"], "minimum": 0, "maximum": 2**53 - 1}
+_TEXT: Json = {"type": "string"}
+_MAYBE_TEXT: Json = {"type": ["string", "null"]}
+_MAYBE_NUMBER: Json = {"type": ["number", "null"]}
+
+
+def _object(
+    properties: Mapping[str, Json], description: str = "", optional: Iterable[str] = ()
+) -> Json:
+    schema: Json = {
+        "type": "object",
+        "properties": dict(properties),
+        "required": [name for name in properties if name not in set(optional)],
+    }
+    if description:
+        schema["description"] = description
+    return schema
+
+
+def _list(items: Json, description: str = "") -> Json:
+    schema: Json = {"type": "array", "items": items}
+    if description:
+        schema["description"] = description
+    return schema
+
+
+def _described(schema: Json, description: str) -> Json:
+    return {**schema, "description": description}
+
+
+_IDENTITY: dict[str, Json] = {
+    "id": _described(_TEXT, "Catalog id; part of every address"),
+    "name": _TEXT,
+    "hugging_face": _described(_TEXT, "Repository on the Hugging Face hub"),
+    "num_parameters": _described(_INTEGER, "All parameters, shared tensors counted once"),
+}
+
+ITEM_SCHEMAS: dict[str, Json] = {
+    "index": _object(
+        {
+            "path": _described(_TEXT, "Address below `api/v1/`; `{id}` stands for an id"),
+            "schema": _described(_TEXT, "Address of its JSON Schema below `api/v1/`"),
+            "summary": _TEXT,
+            "count": _described(_INTEGER, "Files behind this address"),
+        }
+    ),
+    "models": _object(
+        {
+            **_IDENTITY,
+            "family": _TEXT,
+            "developer": _TEXT,
+            "released": _described(_TEXT, "Month"),
+            "license": _TEXT,
+            "status": _TEXT,
+            "url": _described(_TEXT, "Page, relative to the site's root"),
+            "json": _described(_TEXT, "The model's own file, relative to the site's root"),
+            "smallest": _list(
+                _object(
+                    {
+                        "method": _TEXT,
+                        "card": _MAYBE_TEXT,
+                        "num_gpus": _MAYBE_INTEGER,
+                        "strategy": _MAYBE_TEXT,
+                        "total_bytes_per_gpu": _MAYBE_INTEGER,
+                        "row": _described(_MAYBE_TEXT, "Row id on the model's page"),
+                    }
+                ),
+                "Per method, the least card memory on which it fits; null where no set-up fits",
+            ),
+        }
+    ),
+    "cards": _object(
+        {
+            "id": _TEXT,
+            "name": _TEXT,
+            "vendor": _TEXT,
+            "form": _TEXT,
+            "status": _TEXT,
+            "memory_marketed_gb": _described(_INTEGER, "Decimal gigabytes on the box"),
+            "memory_usable_bytes": _described(_MAYBE_INTEGER, "What the driver reports"),
+            "fits_up_to_bytes": _described(
+                _INTEGER, f"Totals up to this fit: {FIT_PERCENT} % of the marketed size"
+            ),
+            "tight_up_to_bytes": _described(_INTEGER, "Totals up to this are tight"),
+            "allowed_gpu_counts": _list(_INTEGER, "Counts that the ladder climbs"),
+            "gpus_per_node": _INTEGER,
+            "memory_bandwidth_bytes_per_second": _MAYBE_INTEGER,
+            "peak_dense_bf16_flops_per_second": _MAYBE_INTEGER,
+            "peak_dense_fp16_flops_per_second": _MAYBE_INTEGER,
+            "peak_dense_fp8_flops_per_second": _MAYBE_INTEGER,
+            "link_bytes_per_second": _MAYBE_INTEGER,
+            "interconnect": _TEXT,
+            "supports_bf16": {"type": "boolean"},
+            "supports_flash_attention": {"type": "boolean"},
+            "price_usd_per_hour": _MAYBE_NUMBER,
+            "price_usd_per_hour_high": _MAYBE_NUMBER,
+            "price_date": _MAYBE_TEXT,
+            "released": _MAYBE_TEXT,
+            "url": _TEXT,
+        }
+    ),
+    "model": _object(
+        {
+            **_IDENTITY,
+            "conditions": {
+                "type": "object",
+                "description": "Request fields that hold for every figure of this file",
+            },
+            "axes": _object(
+                {
+                    "method": _list(_TEXT),
+                    "optimizer": _list(_TEXT),
+                    "strategy": _list(_TEXT),
+                    "num_gpus": _list(_INTEGER),
+                    "sequence_length": _list(_INTEGER),
+                    "card": _list(_TEXT),
+                }
+            ),
+            "total_bytes_per_gpu_axes": _list(
+                _TEXT, "Axes of `total_bytes_per_gpu`, slowest first"
+            ),
+            "total_bytes_per_gpu": _list(
+                _MAYBE_INTEGER, "Bytes that one GPU must hold; null where there is no such set-up"
+            ),
+            "first_num_gpus_axes": _list(_TEXT, "Axes of `first_num_gpus`, slowest first"),
+            "first_num_gpus": _list(_INTEGER, "First count that fits; 0 where none does"),
+            "fits_up_to_bytes": _list(_INTEGER, "By card: totals up to this fit"),
+            "tight_up_to_bytes": _list(_INTEGER, "By card: totals up to this are tight"),
+            "allowed_gpu_counts": _list(_list(_INTEGER), "By card"),
+            "longest_sequence": _list(
+                _object(
+                    {
+                        "method": _TEXT,
+                        "strategy": _TEXT,
+                        "num_gpus": _INTEGER,
+                        "tokens": _list(
+                            _MAYBE_INTEGER,
+                            f"By card, in multiples of {SEQUENCE_STEP_TOKENS}; 0 where nothing "
+                            "fits, null where the card does not come in this count",
+                        ),
+                    }
+                )
+            ),
+        }
+    ),
+}
+
+
+def schema(endpoint: Endpoint) -> Json:
+    """JSON Schema of one kind of file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": endpoint.summary,
+        "type": "object",
+        "properties": {
+            "schema_version": _TEXT,
+            "data_version": _described(_TEXT, "Changes whenever the catalog or the estimator does"),
+            "license": _described(_TEXT, "SPDX id"),
+            "items": _list(ITEM_SCHEMAS[endpoint.schema]),
+        },
+        "required": ["schema_version", "data_version", "license", "items"],
+    }
+
+
+def openapi() -> Json:
+    """The files as an OpenAPI description."""
+    paths: Json = {}
+    for endpoint in ENDPOINTS:
+        operation: Json = {
+            "summary": endpoint.summary,
+            "operationId": endpoint.schema,
+            "responses": {
+                "200": {
+                    "description": endpoint.summary,
+                    "content": {
+                        "application/json": {"schema": {"$ref": f"schema/{endpoint.schema}.json"}}
+                    },
+                }
+            },
+        }
+        if "{id}" in endpoint.path:
+            operation["parameters"] = [
+                {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+            ]
+        paths[f"/{endpoint.path}"] = {"get": operation}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "trainfit",
+            "version": SCHEMA_VERSION,
+            "description": "Whether a fine-tune fits, as static JSON files.",
+            "license": {"name": DATA_LICENSE},
+        },
+        "servers": [{"url": "."}],
+        "paths": paths,
+    }
+
+
+def files(
+    *, version: str, facts: Mapping[str, ModelFacts], views: Mapping[str, ModelView], axes: Axes
+) -> Iterable[tuple[str, str]]:
+    """Every JSON file: its path below `docs/` and its text."""
+    counts = {"models/{id}.json": len(facts)}
+    index = [
+        {
+            "path": endpoint.path,
+            "schema": f"schema/{endpoint.schema}.json",
+            "summary": endpoint.summary,
+            "count": counts.get(endpoint.path, 1),
+        }
+        for endpoint in ENDPOINTS
+    ]
+    models = [model_item(facts[model_id], view) for model_id, view in views.items()]
+    cards = [card_item(card) for card in axes.cards]
+    single = {"index.json": index, "models.json": models, "cards.json": cards}
+    for path, items in single.items():
+        yield f"{ROOT}/{path}", dump(envelope(version, items))
+    for model_id, view in views.items():
+        grid = model_grid(facts[model_id], view)
+        yield f"{ROOT}/models/{model_id}.json", dump(envelope(version, [grid]))
+    for endpoint in ENDPOINTS:
+        yield f"{ROOT}/schema/{endpoint.schema}.json", _readable(schema(endpoint))
+    yield f"{ROOT}/openapi.json", _readable(openapi())
+
+
+def _readable(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def flat_index(axes: Axes, names: Iterable[str], **position: int) -> int:
+    """Position in a flat array of the given axes: how a reader finds one figure."""
+    lengths = {
+        "method": len(axes.methods),
+        "optimizer": len(axes.optimizers),
+        "strategy": len(axes.strategies),
+        "num_gpus": len(axes.gpu_counts),
+        "sequence_length": len(axes.workloads),
+        "card": len(axes.cards),
+    }
+    index = 0
+    for name in names:
+        index = index * lengths[name] + position[name]
+    return index

@@ -1,0 +1,1 @@
+"""Published tables: which columns, in which order, under which row ids."""
