@@ -97,13 +97,13 @@ def build_model(case: Case) -> nn.Module:
 
 def count_base_parameters(model: nn.Module) -> int:
     """Parameters of the model itself, shared ones once; adapters and packed weights left out."""
-    own = {id(p): p.numel() for name, p in model.named_parameters() if "lora_" not in name}
-    packed = [
-        module.in_features * module.out_features
-        for module in model.modules()
-        if isinstance(module, Nf4Linear)
-    ]
-    return sum(own.values()) + sum(packed)
+    total = 0
+    for name, parameter in model.named_parameters():
+        total += 0 if "lora_" in name else parameter.numel()
+    for module in model.modules():
+        if isinstance(module, Nf4Linear):
+            total += module.in_features * module.out_features
+    return total
 
 
 def count_trainable_parameters(model: nn.Module) -> int:

@@ -31,8 +31,8 @@ class StepOptimizer(Protocol):
 class MasterAdamW:
     """bf16 weights with FP32 master copy and moments, as DeepSpeed and Megatron keep them.
 
-    A stand-in: with bf16 gradients the step casts all of them to FP32 at once; with FP32 gradients
-    they are added to buffers that live through the whole run.
+    A stand-in: with bf16 gradients the step casts one of them at a time to FP32; with FP32
+    gradients they are added to buffers that live through the whole run.
     """
 
     def __init__(
@@ -45,8 +45,10 @@ class MasterAdamW:
         self.main_gradients: list[torch.Tensor] | None = None
         for master in self.master:
             tracker.retag(master, "optimizer")
-        self._adamw = torch.optim.AdamW(self.master, lr=LEARNING_RATE, fused=True)
-        self.state = self._adamw.state
+        self._adamws = [
+            torch.optim.AdamW([master], lr=LEARNING_RATE, fused=True) for master in self.master
+        ]
+        self.state: dict[Any, Any] = {}
         if fp32_gradients:
             self.main_gradients = [
                 torch.zeros_like(master, requires_grad=False) for master in self.master
@@ -56,16 +58,14 @@ class MasterAdamW:
                 parameter.register_post_accumulate_grad_hook(_adder(main))
 
     def step(self) -> None:
-        """Cast, step in FP32, copy back."""
+        """Cast, step in FP32 and copy back, one tensor after the other."""
         for index, (master, parameter) in enumerate(zip(self.master, self.parameters, strict=True)):
-            gradient = (
-                parameter.grad.float()
-                if self.main_gradients is None
-                else self.main_gradients[index]
-            )
-            master.grad = gradient
-        self._adamw.step()
-        for master, parameter in zip(self.master, self.parameters, strict=True):
+            if self.main_gradients is not None:
+                master.grad = self.main_gradients[index]
+            elif parameter.grad is not None:
+                master.grad = parameter.grad.float()
+            self._adamws[index].step()
+            self.state.update(self._adamws[index].state)
             parameter.data.copy_(master.data)
             master.grad = None
 
