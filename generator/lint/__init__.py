@@ -10,6 +10,7 @@ from generator.lint import (
     cited,
     derived,
     file_name,
+    filled,
     key_order,
     models_build,
     notes,
@@ -25,6 +26,7 @@ from generator.problem import Problem
 
 RULES: tuple[Check, ...] = (
     file_name.check,
+    filled.check,
     unique_ids.check,
     cited.check,
     citations.check,

@@ -1,0 +1,40 @@
+"""Drafts are finished: nothing is left to fill in, and no text is empty."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from generator.decode import required_fields
+from generator.lint.rule import Context
+from generator.load import Document
+from generator.problem import Problem
+
+LEFT_OPEN = re.compile(r"\bFILL\b")
+
+
+def _texts(value: object, place: str) -> Iterator[tuple[str, str]]:
+    """Every text in a file with its place."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        for key, own in value.items():
+            yield from _texts(own, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, list):
+        for index, own in enumerate(value):
+            yield from _texts(own, f"{place}[{index}]")
+
+
+def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:  # noqa: ARG001
+    """Reports every `FILL` and every required text that is empty."""
+    for document in documents:
+        needed = required_fields(document.kind.record)
+        for place, text in _texts(document.data, ""):
+            if LEFT_OPEN.search(text):
+                yield _problem(document, place, "still to be filled in")
+            elif place in needed and not text.strip():
+                yield _problem(document, place, "empty; fill it in")
+
+
+def _problem(document: Document, key: str, message: str) -> Problem:
+    return Problem(path=document.path, key=key, message=message, code="missing-field")

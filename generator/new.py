@@ -1,0 +1,354 @@
+"""Drafts of catalog files: everything that can be derived, and `# FILL:` where it cannot.
+
+A draft does not pass `check` before it is filled in, on purpose.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from generator.core.errors import TrainfitError
+from generator.core.hf_config import model_from_config
+from generator.core.model import Model
+from generator.core.params import num_parameters
+from generator.load import ID_PATTERN
+
+FILL = "FILL"
+"""Marks what a person must look up; the lint rule `filled` refuses it."""
+
+SUFFIXES = re.compile(r"-(hf|instruct|it|chat|base|\d{4}|\d{6}|\d{8})$")
+"""Endings of a Hugging Face name that are no part of an id: training stage and date."""
+
+LONG_LIST = 12
+"""Patterns with a value per layer; from here on they are unreadable as plain lists."""
+
+ALWAYS_KEPT = ("model_type", "max_position_embeddings")
+
+
+class _Recorder(dict[str, Any]):
+    """A config that remembers which of its fields were read, at every level."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(
+            {
+                key: _Recorder(value) if isinstance(value, Mapping) else value
+                for key, value in values.items()
+            }
+        )
+        self.read: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.read.add(key)
+        return super().get(key, default)
+
+    def __getitem__(self, key: str) -> Any:
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def kept(self) -> dict[str, Any]:
+        """What was read and is not null, in the order of the file."""
+        return {
+            key: value.kept() if isinstance(value, _Recorder) else value
+            for key, value in self.items()
+            if (key in self.read or key in ALWAYS_KEPT) and value is not None
+        }
+
+
+def fields_that_matter(config: Mapping[str, Any], name: str) -> tuple[dict[str, Any], Model]:
+    """The part of a config that shapes the model, and the model.
+
+    Args:
+        config: A parsed `config.json`.
+        name: What to call the model.
+
+    Raises:
+        TrainfitError: the core does not understand the config.
+    """
+    recorder = _Recorder(config)
+    model = model_from_config(recorder, name=name)
+    kept = recorder.kept()
+    # Models compare by identity; their text shows every field.
+    if repr(model_from_config(kept, name=name)) != repr(model):
+        # The core looked at a field without a getter; keep everything rather than lose a shape.
+        kept = {key: value for key, value in config.items() if value is not None}
+    return _run_lengths(kept, model), model
+
+
+def _run_lengths(config: dict[str, Any], model: Model) -> dict[str, Any]:
+    """The config with long layer patterns as runs, where the core reads them as the same model."""
+    for key, value in list(config.items()):
+        if not isinstance(value, list) or len(value) < LONG_LIST:
+            continue
+        runs = [[item, len(list(group))] for item, group in itertools.groupby(value)]
+        shorter = {
+            (f"{key}_rle" if name == key else name): (runs if name == key else own)
+            for name, own in config.items()
+        }
+        if repr(model_from_config(shorter, name=model.name)) == repr(model):
+            config = shorter
+    return config
+
+
+def model_id(hugging_face: str) -> str:
+    """The id of a model: the last part of its name, lower case, without stage and date.
+
+    Args:
+        hugging_face: `meta-llama/Llama-3.1-8B-Instruct`.
+    """
+    name = re.sub(r"[^a-z0-9.]+", "-", hugging_face.rsplit("/", maxsplit=1)[-1].lower()).strip("-.")
+    while True:
+        shorter = SUFFIXES.sub("", name)
+        if shorter == name:
+            return name
+        name = shorter
+
+
+def _display_name(hugging_face: str) -> str:
+    """The name for people: the last part without stage, words apart."""
+    name = hugging_face.rsplit("/", maxsplit=1)[-1]
+    while SUFFIXES.search(name.lower()):
+        name = name[: SUFFIXES.search(name.lower()).start()]  # type: ignore[union-attr]
+    return name.replace("-", " ").replace("_", " ")
+
+
+def _family(name: str) -> str:
+    """The name without its size: `Llama 3.1 8B` belongs to `Llama 3.1`."""
+    return re.sub(r"\s+A?\d+(\.\d+)?[bmBM]\b.*$", "", name) or name
+
+
+def toml_value(value: object) -> str:
+    """A plain value as TOML: big integers grouped, tables inline."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value:_}" if abs(value) >= 10_000 else str(value)
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, str):
+        # A JSON string is a TOML basic string, but for DEL, which TOML wants escaped.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_key(key)} = {toml_value(own)}" for key, own in value.items())
+        return "{ " + inside + " }" if inside else "{}"
+    if isinstance(value, Iterable):
+        return "[" + ", ".join(toml_value(item) for item in value if item is not None) + "]"
+    raise TypeError(f"no TOML for {type(value).__name__}")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def _table(path: str, table: Mapping[str, Any]) -> list[str]:
+    """A table with its sub-tables after its values, as TOML wants it."""
+    lines = ["", f"[{path}]"]
+    subtables = {key: own for key, own in table.items() if isinstance(own, Mapping)}
+    lines += [
+        f"{_key(key)} = {toml_value(own)}" for key, own in table.items() if key not in subtables
+    ]
+    for key, own in subtables.items():
+        lines += _table(f"{path}.{_key(key)}", own)
+    return lines
+
+
+def new_model(config: Mapping[str, Any], hugging_face: str, today: datetime.date) -> str:
+    """The draft of a model's file.
+
+    Args:
+        config: A parsed `config.json`.
+        hugging_face: The model's name on the hub, `owner/name`.
+        today: The date on which the config was read.
+
+    Raises:
+        TrainfitError: the core does not understand the config.
+    """
+    name = _display_name(hugging_face)
+    owner = hugging_face.split("/", maxsplit=1)[0]
+    kept, model = fields_that_matter(config, name)
+    revision = str(config.get("_commit_hash") or FILL)
+    lines = [
+        "#:schema ../schema/model.schema.json",
+        f"id = {toml_value(model_id(hugging_face))}",
+        "# FILL: check name, family and developer; look up the month of release and the license.",
+        f"name = {toml_value(name)}",
+        f"hugging_face = {toml_value(hugging_face)}",
+        f"family = {toml_value(_family(name))}",
+        f"developer = {toml_value(owner)}",
+        f'released = "{FILL}"',
+        f'license = "{FILL}"',
+        "aliases = []",
+    ]
+    if model.notes:
+        lines.append(f"note = {toml_value(' '.join(model.notes))}")
+    lines += _table("config", kept)
+    lines += [
+        "",
+        "# FILL: the totals that the publisher gives, each with its source; tests compare, the",
+        f"# estimate never reads them. The core counts {num_parameters(model):_} parameters.",
+        "# [expected]",
+        f"# num_parameters = {FILL}",
+        "",
+        "# FILL: the commit of the repository at which the config was read, not a branch.",
+    ]
+    lines += _table(
+        "sources.config",
+        {
+            "title": f"{hugging_face}: config.json",
+            "producer": owner,
+            "url": f"https://huggingface.co/{hugging_face}/blob/{revision}/config.json",
+            "published": "unknown",
+            "accessed": today,
+            "kind": "config-file",
+        },
+    )[1:]
+    lines += ["", "[cite]", 'config = "config"']
+    return "\n".join(lines) + "\n"
+
+
+def new_card(card_id: str, today: datetime.date) -> str:
+    """The draft of a card's file.
+
+    Args:
+        card_id: Name, form and marketed size: `h100-sxm-80gb`.
+        today: The date on which the data sheet was read.
+    """
+    size = re.search(r"-(\d+)gb$", card_id)
+    form = next((form for form in ("sxm", "pcie", "nvl72") if f"-{form}-" in card_id), "")
+    return f"""\
+#:schema ../schema/card.schema.json
+id = "{card_id}"
+# FILL: the vendor's own name; form is consumer, workstation, pcie, sxm, superchip, rack or unified.
+name = "{FILL}"
+vendor = "{FILL}"
+form = "{"rack" if form == "nvl72" else form or FILL}"
+status = "current"
+aliases = []
+
+# FILL: delete what is not known; never guess. One board, not one chip of it.
+[facts]
+memory_marketed_gb = {size.group(1) if size else 0}
+memory_usable_bytes = 0
+memory_bandwidth_bytes_per_second = 0
+peak_dense_bf16_flops_per_second = 0
+peak_dense_fp8_flops_per_second = 0
+link_bytes_per_second = 0
+interconnect = "{FILL}"
+released = "{FILL}"
+
+[sources.datasheet]
+title = "{FILL}"
+producer = "{FILL}"
+url = "https://{FILL}"
+published = "unknown"
+accessed = {today}
+kind = "vendor"
+
+[sources.out-of-memory-messages]
+title = "{FILL}"
+producer = "{FILL}"
+url = "https://{FILL}"
+published = "unknown"
+accessed = {today}
+kind = "measurement"
+
+[cite]
+memory_marketed_gb = "datasheet"
+memory_usable_bytes = {{ source = "out-of-memory-messages", note = "{FILL}: N GiB, times 2^30." }}
+memory_bandwidth_bytes_per_second = "datasheet"
+peak_dense_bf16_flops_per_second = {{ source = "datasheet", note = "{FILL}: dense or sparse?" }}
+peak_dense_fp8_flops_per_second = {{ source = "datasheet", note = "{FILL}: dense or sparse?" }}
+link_bytes_per_second = {{ source = "datasheet", note = "{FILL}: one direction or both?" }}
+interconnect = "datasheet"
+released = "datasheet"
+"""
+
+
+def new_optimizer(optimizer_id: str, today: datetime.date) -> str:
+    """The draft of an optimizer's file.
+
+    Args:
+        optimizer_id: `adamw-8bit`.
+        today: The date on which the code was read.
+    """
+    return f"""\
+#:schema ../schema/optimizer.schema.json
+id = "{optimizer_id}"
+# FILL: the name that its users write, and the class that the record describes.
+name = "{FILL}"
+implementation = "{FILL}"
+aliases = []
+
+# FILL: true where states are created like the parameter (torch.zeros_like), else delete the line.
+follows_parameter_dtype = true
+
+# FILL: one table per state tensor; the schema lists the choices for dtype, shape and only.
+[[states]]
+name = "exp_avg"
+
+[[states]]
+name = "exp_avg_sq"
+
+[sources.code]
+title = "{FILL}"
+producer = "{FILL}"
+url = "https://{FILL}"
+published = "unknown"
+accessed = {today}
+kind = "code"
+
+[cite]
+follows_parameter_dtype = "code"
+states = "code"
+"""
+
+
+def _refuse(message: str) -> int:
+    sys.stderr.write(f"new: {message}\n")
+    return 2
+
+
+def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.date) -> int:
+    """Writes a draft into the catalog and says what to fill in; returns the exit status.
+
+    Args:
+        kind: `model`, `card` or `optimizer`.
+        source: Path of a `config.json` for a model, else the new id.
+        hugging_face: The model's name on the hub.
+        root: The `catalog` folder.
+        today: The date for the access dates.
+    """
+    if kind == "model":
+        if not re.fullmatch(r"[^/\s]+/[^/\s]+", hugging_face):
+            return _refuse("a model needs its Hugging Face name; add --name owner/name.")
+        try:
+            config = json.loads(Path(source).read_text(encoding="utf-8"))
+            text = new_model(config, hugging_face, today)
+        except OSError as error:
+            return _refuse(f"cannot read {source}: {error.strerror}.")
+        except ValueError as error:
+            place = f"{error.field}: " if isinstance(error, TrainfitError) else "no JSON: "
+            return _refuse(f"{source}: {place}{error}")
+        own_id = model_id(hugging_face)
+    else:
+        own_id = source
+        if not ID_PATTERN.fullmatch(own_id):
+            return _refuse(f'"{own_id}" is no id; use parts of a-z and 0-9 joined by single - or .')
+        text = (new_card if kind == "card" else new_optimizer)(own_id, today)
+    path = root / f"{kind}s" / f"{own_id}.toml"
+    if path.exists():
+        return _refuse(f"{path} exists; choose another id, or edit the file.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    fills = [line.removeprefix("# FILL: ") for line in text.splitlines() if "# FILL: " in line]
+    listed = "\n".join(f"  - {line}" for line in fills)
+    sys.stdout.write(f"{path}\nTo fill in:\n{listed}\nThen run `make check`.\n")
+    return 0
