@@ -5,8 +5,6 @@ Look-ups and sums:
     bytes_per_parameter(result)   the same over the model's parameters
     phase(result, name)           one phase of the step: `phase(run, "backward").total`
     training_flops(model, ...)    FLOPs per token: `.model_flops`, `.hardware_flops`
-    hours(result, tokens)         hours that the estimated rate needs for a number of tokens
-    usd(result, tokens)           the same in money, as a range, from the card's dated prices
 
 Text:
     figure(name)                  a picture of `generator.emit.figures`, in the page's colours
@@ -37,7 +35,6 @@ from generator.load import load_catalog
 
 SOURCES_PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "sources.md"
 STATIC_LINES = ("weights", "master_weights", "gradients", "optimizer_states")
-SECONDS_PER_HOUR = 3600
 THIRTEEN_BILLION = 13_000_000_000
 
 Result = dict[str, Any]
@@ -147,22 +144,6 @@ def training_flops(
     )
 
 
-def hours(result: Result, tokens: int) -> float:
-    """Hours for a number of tokens at the estimated rate of all GPUs together."""
-    return tokens / float(result["throughput"]["tokens_per_second"]) / SECONDS_PER_HOUR
-
-
-def usd(result: Result, tokens: int) -> str:
-    """Price range for a number of tokens, from the card's dated hourly prices."""
-    card = load_catalog().cards[result["card"]["id"]]
-    if card.price_usd_per_hour is None:
-        return "no price"
-    gpu_hours = hours(result, tokens) * int(result["num_gpus"])
-    low = gpu_hours * card.price_usd_per_hour
-    high = gpu_hours * (card.price_usd_per_hour_high or card.price_usd_per_hour)
-    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"
-
-
 MACROS = (
     static,
     bytes_per_parameter,
@@ -172,8 +153,6 @@ MACROS = (
     cited,
     calculator,
     training_flops,
-    hours,
-    usd,
 )
 VARIABLES: dict[str, Any] = {
     "THIRTEEN_BILLION": THIRTEEN_BILLION,

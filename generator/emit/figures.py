@@ -632,7 +632,6 @@ def _glossary() -> Picture:
 
 
 def _time_and_cost() -> Picture:
-    tokens = 100_000_000
     rows = [("h100-sxm-80gb", "H100 SXM 80 GB"), ("a100-sxm-80gb", "A100 SXM 80 GB")]
     lines = []
     for (card, label), colour, dash in zip(
@@ -650,8 +649,7 @@ def _time_and_cost() -> Picture:
                 card=card,
                 sequence_length=4096,
             )
-            rate = float(result["throughput"]["tokens_per_second"])
-            points.append((float(num_gpus), tokens / rate / 3600))
+            points.append((float(num_gpus), float(result["throughput"]["cost"]["hours"])))
         lines.append(Curve(label=label, points=tuple(points), colour=colour, dash=dash))
     return curves(
         title="Full fine-tune of Llama 3.1 8B, ZeRO-3: hours for 100 million tokens",

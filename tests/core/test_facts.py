@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from generator.core.api import run
+from generator.core.catalog import Catalog
 from generator.load import load_catalog
 
 N_13B = 13_000_000_000
@@ -24,8 +25,13 @@ Answer = dict[str, Any]
 
 
 @cache
+def _catalog() -> Catalog:
+    return load_catalog()
+
+
+@cache
 def _answer(text: str) -> Answer:
-    answer: Answer = json.loads(run(text, load_catalog()))
+    answer: Answer = json.loads(run(text, _catalog()))
     return answer
 
 
@@ -319,7 +325,7 @@ def test_f16_eight_gpus_are_a_fit_for_a_180_gb_b200_node() -> None:
 def test_f16_sixteen_gpus_bring_94_to_96_gb_cards_into_the_list_and_not_80_gb_ones() -> None:
     grid = ask(op="grid", model="llama-3.3-70b", strategy="zero-3")
     column = grid["gpu_counts"].index(16)
-    marketed = {id_: card.memory_marketed_gb for id_, card in load_catalog().cards.items()}
+    marketed = {id_: card.memory_marketed_gb for id_, card in _catalog().cards.items()}
     at_16 = {
         row["id"]: row["cells"][column]["verdict"]
         for row in grid["cards"]

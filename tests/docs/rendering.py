@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from generator import macros, macros_explain
+from generator import macros
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
@@ -41,7 +41,6 @@ def environment() -> jinja2.Environment:
     """Jinja as the site build sets it up, strict about names."""
     env = _Environment()
     macros.define_env(env)
-    macros_explain.define(env)
     return env.jinja
 
 

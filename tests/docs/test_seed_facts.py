@@ -153,7 +153,8 @@ def test_f12_why_ddp_fails_before_the_first_step_is_over() -> None:
 
 
 def test_f13_ddp_adds_throughput_not_capacity_and_one_more_gradient_copy() -> None:
-    says("sharding", "DDP adds throughput, not capacity", "about as large as the gradients")
+    says("sharding", "DDP buys speed, not room", "does not fit a hundred under DDP")
+    says("sharding", "about as large as the gradients")
 
 
 def test_f14_five_strategies_and_who_picks_the_count() -> None:
@@ -205,7 +206,7 @@ def test_f19_bytes_sent_and_when_they_show() -> None:
     assert row("communication", "DDP")[2] == "39.0"
     assert row("communication", "ZeRO-3, FSDP")[2:4] == ["58.5", "1.5×"]
     says("communication", "2 (N - 1)/N", "3 (N - 1)/N", "hybrid sharding", "tensor parallelism")
-    says("thirteen-billion", "39 GB", "58.5 GB", "prefetching hides it")
+    says("thirteen-billion", "39 GB", "58.5 GB", "gathered while the current one computes")
 
 
 def test_f20_guidance_on_choosing() -> None:
