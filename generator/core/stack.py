@@ -64,7 +64,6 @@ class Stack:
     gradient_dtype: Literal["weights", "fp32"] = "weights"
     """`fp32`: gradients accumulate in FP32 beside 16-bit weights (Megatron)."""
     gradient_as_bucket_view: bool = False
-    gathers_frozen_weights_in_fp32: bool = False
     reduce_dtype: Literal["weights", "fp32"] = "weights"
     """Dtype of the reduce-scatter input under FSDP."""
     bucket_elements: int = 0
