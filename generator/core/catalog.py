@@ -10,11 +10,14 @@ from generator.core.errors import TrainfitError
 from generator.core.hf_config import model_from_config
 from generator.core.method import Method
 from generator.core.model import Model
-from generator.core.nearest import did_you_mean
+from generator.core.nearest import nearest, quoted
 from generator.core.optimizer import Optimizer
 from generator.core.stack import Stack
 
 EntryT = TypeVar("EntryT")
+
+LONGEST_NAME = 120
+"""Names are cut to this before they are looked up and repeated in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,17 +76,22 @@ def _names(entry: object) -> tuple[str, ...]:
 
 def _find(kind: str, name: str, entries: Mapping[str, EntryT]) -> EntryT:
     """The entry called `name` by id or alias, upper and lower case alike."""
-    key = name.strip().lower()
+    key = name.strip().lower()[:LONGEST_NAME]
     if key in entries:
         return entries[key]
-    known: list[str] = []
-    for entry in entries.values():
+    ids: dict[str, str] = {}
+    for id_, entry in entries.items():
         names = _names(entry)
         if key in names:
             return entry
-        known += names
-    hint = did_you_mean(key, known) or f"; it has {len(entries)} {kind}s, listed in catalog/{kind}s"
-    raise TrainfitError("unknown-id", kind, f'The catalog has no {kind} "{name}"{hint}')
+        ids |= dict.fromkeys(names, id_)
+    alike = dict.fromkeys(ids[found] for found in nearest(key, ids))
+    hint = (
+        f"; did you mean {' or '.join(map(quoted, alike))}?"
+        if alike
+        else f"; it has {len(entries)} {kind}s."
+    )
+    raise TrainfitError("unknown-id", kind, f"The catalog has no {kind} {quoted(key)}{hint}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,15 @@ def nearest(name: str, candidates: Iterable[str], *, limit: int = 3) -> tuple[st
     return tuple(candidate for _, candidate in sorted(scored)[:limit])
 
 
+def quoted(name: str) -> str:
+    """A name in double quotes.
+
+    Args:
+        name: What to quote.
+    """
+    return f'"{name}"'
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """A half-sentence with the nearest names, or nothing: `; did you mean "adamw"?`.
 
@@ -40,6 +49,4 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
         candidates: What exists.
     """
     found = nearest(name, candidates)
-    if not found:
-        return ""
-    return f"; did you mean {' or '.join(repr(item) for item in found)}?".replace("'", '"')
+    return f"; did you mean {' or '.join(map(quoted, found))}?" if found else ""
