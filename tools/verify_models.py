@@ -3,7 +3,7 @@
     .venv-oracle/bin/python tools/verify_models.py [id ...]
 
 No weights are loaded: the classes are built on the meta device. Needs `requirements/oracle.txt`.
-The catalog keeps configs flat, which loses entries that only a class reads (of a vision tower, say);
+The catalog keeps configs flat, which loses entries that only a class reads (a vision tower's, say);
 where class and core differ, the published total decides, and only a disagreement with it fails.
 """
 
