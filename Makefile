@@ -12,7 +12,7 @@ export CHROME_PATH ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium
 # What the built site depends on: everything but what `generator build` writes.
 SITE_SOURCES := mkdocs.yml $(shell find catalog generator docs tools -type f \
 	-not -path 'docs/models/*' -not -path 'docs/cards/*' -not -path 'docs/api/v1/*' \
-	-not -path 'docs/assets/pyodide/*' -not -path 'docs/assets/core/*' \
+	-not -path 'docs/assets/pyodide/*' -not -path 'docs/assets/core/*' -not -path 'docs/assets/generated/*' \
 	-not -name '*.pyc' 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -131,7 +131,8 @@ requirements: venv  ## Compile requirements/*.txt from *.in
 .PHONY: clean
 clean:  ## Remove what was generated, built and cached (not .venv and node_modules)
 	rm -rf site .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage htmlcov \
-		docs/models docs/cards docs/api/v1 docs/assets/pyodide docs/assets/core mkdocs.generated.yml
+		docs/models docs/cards docs/api/v1 docs/assets/pyodide docs/assets/core docs/assets/generated \
+		mkdocs.generated.yml
 	find generator tests tools -name __pycache__ -prune -exec rm -rf {} +
 
 # What the targets above stand on
