@@ -115,7 +115,7 @@ def _legend(lines: Sequence[str], y: float) -> tuple[list[str], float]:
     x = 0.0
     for line in lines:
         label = LINE_COLOURS[line][0]
-        width = 24 + 6.6 * len(label)
+        width = 28 + 7.2 * len(label)
         if x + width > WIDTH:
             x = 0.0
             y += 20
@@ -146,7 +146,7 @@ def stacked_bars(
         limit: A value and its label, drawn as a line across all bars.
         legend: Whether the colours stand for lines of an estimate.
     """
-    note_width = 7.4 * max(len(bar.note) for bar in bars) + 6
+    note_width = 8.4 * max(len(bar.note) for bar in bars) + 6
     longest = max([bar.total for bar in bars] + ([limit[0]] if limit else []))
     scale = (WIDTH - note_width) / longest
     used = [line for line in LINE_COLOURS if any(dict(bar.parts).get(line) for bar in bars)]
@@ -632,9 +632,9 @@ def _glossary() -> Picture:
 
 
 def _time_and_cost() -> Picture:
-    rows = [("h100-sxm-80gb", "H100 SXM 80 GB"), ("a100-sxm-80gb", "A100 SXM 80 GB")]
+    rows = [("h100-sxm-80gb", "H100 SXM", 12.0), ("a100-sxm-80gb", "A100 SXM", -8.0)]
     lines = []
-    for (card, label), colour, dash in zip(
+    for (card, label, label_dy), colour, dash in zip(
         rows,
         ("var(--tf-gradients, #3579b8)", "var(--tf-activations, #c2610c)"),
         ("", "7 4"),
@@ -650,7 +650,15 @@ def _time_and_cost() -> Picture:
                 sequence_length=4096,
             )
             points.append((float(num_gpus), float(result["throughput"]["cost"]["hours"])))
-        lines.append(Curve(label=label, points=tuple(points), colour=colour, dash=dash))
+        lines.append(
+            Curve(
+                label=label,
+                points=tuple(points),
+                colour=colour,
+                dash=dash,
+                label_dy=label_dy,
+            )
+        )
     return curves(
         title="Full fine-tune of Llama 3.1 8B, ZeRO-3: hours for 100 million tokens",
         x_label="GPUs",
@@ -689,7 +697,8 @@ def inline(name: str) -> str:
     svg = render(name).strip()
     return (
         f'<figure class="tf-picture">\n{svg}\n<figcaption>{title}. '
-        f'<a href="../../assets/generated/{name}.svg" download>SVG</a></figcaption>\n</figure>'
+        f'<a href="../../assets/generated/{name}.svg" download>Download as SVG</a></figcaption>'
+        "\n</figure>"
     )
 
 
