@@ -47,6 +47,7 @@ class ScoreWork:
     """
 
     count: int
+    num_attention_heads: int
     query_key_size: int
     value_size: int
     window: int | None
@@ -148,12 +149,17 @@ def _score_work(mixer: Mixer, count: int) -> ScoreWork | None:
     if isinstance(mixer, Attention):
         size = mixer.num_attention_heads * mixer.head_dim
         return ScoreWork(
-            count=count, query_key_size=size, value_size=size, window=mixer.sliding_window
+            count=count,
+            num_attention_heads=mixer.num_attention_heads,
+            query_key_size=size,
+            value_size=size,
+            window=mixer.sliding_window,
         )
     if isinstance(mixer, LatentAttention):
         heads = mixer.num_attention_heads
         return ScoreWork(
             count=count,
+            num_attention_heads=heads,
             query_key_size=heads * (mixer.qk_nope_head_dim + mixer.qk_rope_head_dim),
             value_size=heads * mixer.v_head_dim,
             window=None,

@@ -26,7 +26,6 @@ from generator.core.model import (
     MixtureOfExperts,
     Mlp,
     Model,
-    ShortConv,
 )
 from generator.core.params import ALL_LINEAR, block_tensors, lora_targets, num_parameters
 from generator.core.run import (
@@ -64,6 +63,7 @@ class Traffic:
     residual: float
     logit: float
     adapter_input: float
+    adapter_dropout: float
     adapter_cast: float
     adapter_output: float
 
@@ -73,7 +73,8 @@ class Traffic:
 # Rotary: times cosine 4, rotate half 6, times sine 4, add 6. Gate: SiLU 4, product 6.
 # Residual: add 6. Logit: to FP32 6, log-softmax 8, its backward 16, to 16 bit 6; a third of that,
 # because a backward counts as two forwards.
-# Adapter input: dropout 5, product with A 2. Output: product with B 2, scale 4, add 6, cast 2.
+# Adapter input: product with A 2, dropout and its mask 5. Output: product with B 2, scale 4, add 6,
+# cast 2.
 # FP32 adapters first copy the input to FP32 and autocast it back: 10.
 EAGER_TRAFFIC = Traffic(
     rms_norm=36,
@@ -83,7 +84,8 @@ EAGER_TRAFFIC = Traffic(
     activation=4,
     residual=6,
     logit=12,
-    adapter_input=7,
+    adapter_input=2,
+    adapter_dropout=5,
     adapter_cast=10,
     adapter_output=14,
 )
@@ -98,6 +100,7 @@ FUSED_TRAFFIC = Traffic(
     residual=6,
     logit=3,
     adapter_input=2,
+    adapter_dropout=1,
     adapter_cast=0,
     adapter_output=4,
 )
@@ -106,6 +109,8 @@ RECURRENT_TRAFFIC = 30
 PERMUTATION_TRAFFIC = 12
 """Per routed copy of a token: gathered, scattered and added back, two bytes read and written
 each."""
+EAGER_SCORE_TRAFFIC = 34
+"""Per score: product written 2, scaled 4, masked 6, softmax in FP32 14, to 16 bit 6, read 2."""
 CAST_BYTES_PER_WEIGHT = 6
 """Autocast reads an FP32 weight and writes a 16-bit copy, once per forward."""
 
@@ -141,7 +146,7 @@ class _Shape:
     recurrent_elements: int
     permuted_elements: int
     experts: tuple[_Experts, ...]
-    masked_scores: bool
+    eager_scores: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +247,7 @@ def _shape(model: Model) -> _Shape:
     dense_weights = dense_sides = linear_matrices = num_modules = 0
     norms = rotary = gate = activation = residual = recurrent = permuted = 0
     qk_norms = 0.0
-    masked = False
+    eager = False
     experts: list[_Experts] = []
     for group in model.block_groups:
         block, count = group.block, group.count
@@ -287,7 +292,7 @@ def _shape(model: Model) -> _Shape:
                     qk_norms += count * heads * mixer.head_dim
                 if mixer.output_gate != "none":
                     gate += count * mixer.num_attention_heads * mixer.head_dim
-                masked = masked or mixer.logit_softcap or mixer.sinks
+                eager = eager or mixer.logit_softcap or mixer.sinks
             elif isinstance(mixer, LatentAttention):
                 rotary += count * (mixer.num_attention_heads + 1) * mixer.qk_rope_head_dim
                 norms += count * (mixer.kv_lora_rank + (mixer.q_lora_rank or 0))
@@ -295,7 +300,7 @@ def _shape(model: Model) -> _Shape:
                 recurrent += count * 2 * mixer.inner_size
             elif isinstance(mixer, GatedDeltaNet):
                 recurrent += count * 2 * mixer.num_value_heads * mixer.value_head_dim
-            elif isinstance(mixer, ShortConv):
+            else:
                 recurrent += count * hidden
     rms = model.norm_kind != "layer"
     return _Shape(
@@ -315,7 +320,7 @@ def _shape(model: Model) -> _Shape:
         recurrent_elements=recurrent,
         permuted_elements=permuted,
         experts=tuple(experts),
-        masked_scores=masked,
+        eager_scores=eager,
     )
 
 
@@ -428,6 +433,7 @@ def step_time(
     lora_rank: int = 16,
     target_modules: str | tuple[str, ...] = ALL_LINEAR,
     adapter_dtype: AdapterDType = "fp32",
+    adapter_dropout: bool = False,
     trains_head: bool = False,
     optimizer_state_bytes_per_parameter: float = ADAMW_STATE_BYTES,
     optimizer_implementation: OptimizerImplementation = "fused",
@@ -455,11 +461,14 @@ def step_time(
         micro_batch_size: Sequences per GPU and pass.
         gradient_accumulation_steps: Micro-batches per optimizer step.
         activation_checkpointing: What is computed a second time.
-        attention: `flash`; `sdpa` and `eager` compute the masked square.
+        attention: `flash` computes the causal half. `sdpa` is PyTorch's kernel with a mask, over
+            the square. `eager` writes the scores out; soft caps and sinks force it, except in a
+            vendor's kernel.
         loss: `fused` and `chunked` cross-entropy never write all logits in FP32.
         lora_rank: Adapter rank, for LoRA and QLoRA.
         target_modules: Adapted matrices.
         adapter_dtype: FP32 adapters cast their input.
+        adapter_dropout: Dropout in front of each adapter.
         trains_head: The head is trained beside the adapters.
         optimizer_state_bytes_per_parameter: What the optimizer keeps and rewrites each step.
         optimizer_implementation: One kernel, or several passes over the states.
@@ -524,14 +533,18 @@ def step_time(
     expert_seconds += (
         PERMUTATION_TRAFFIC * shape.permuted_elements * num_tokens * elementwise_passes / bandwidth
     )
-    masked = attention != "flash" or (shape.masked_scores and software.flash != "vendor")
+    if shape.eager_scores and software.flash != "vendor":
+        attention = "eager"
     attention_seconds = _attention_seconds(
         shape=shape,
+        attention=attention,
         sequence_length=sequence_length,
         num_tokens=num_tokens,
         forwards=forwards,
-        rate=peak * _attention_share(rates, software, masked=masked),
-        masked=masked,
+        peak=peak,
+        bandwidth=bandwidth,
+        rates=rates,
+        software=software,
     )
     elementwise = _elementwise_bytes(shape, traffic) * (2 if software.kbit_upcast else 1)
     elementwise_seconds = elementwise * num_tokens * elementwise_passes / bandwidth
@@ -542,8 +555,9 @@ def step_time(
     if adapters.count:
         habits = FUSED_TRAFFIC if software.fused_adapters else EAGER_TRAFFIC
         cast = habits.adapter_cast if adapter_dtype == "fp32" else 0.0
+        dropped = habits.adapter_dropout if adapter_dropout else 0.0
         per_token = (
-            habits.adapter_input + cast
+            habits.adapter_input + cast + dropped
         ) * adapters.input_elements + habits.adapter_output * adapters.output_elements
         if software.kbit_upcast:
             per_token *= 1.5
@@ -706,29 +720,38 @@ def _expert_seconds(
     return experts.blocks * products * (arithmetic / grouped_rate + moved / bandwidth)
 
 
-def _attention_share(rates: CardRates, software: Software, *, masked: bool) -> float:
-    if masked:
-        return rates.masked_attention
-    if software.flash == "vendor":
-        return rates.vendor_flash
-    return rates.flash_1 if software.flash == "flash-1" else rates.flash_2
-
-
 def _attention_seconds(
     *,
     shape: _Shape,
+    attention: AttentionKernel,
     sequence_length: int,
     num_tokens: int,
     forwards: float,
-    rate: float,
-    masked: bool,
+    peak: float,
+    bandwidth: float,
+    rates: CardRates,
+    software: Software,
 ) -> float:
-    forward = flops.score_flops_per_token(
+    """Seconds of all attention scores of a micro-batch, their products and what is written out."""
+    products = flops.score_flops_per_token(
         shape.work,
         sequence_length=sequence_length,
-        attention="full" if masked else "causal",
+        attention="causal" if attention == "flash" else "full",
     )
-    return forward * num_tokens * (forwards + constants.FLASH_BACKWARD_FORWARDS) / rate
+    if attention == "eager":
+        scores = sum(each.count * each.num_attention_heads for each in shape.work.scores)
+        moved = EAGER_SCORE_TRAFFIC * scores * sequence_length
+        passes = forwards + constants.BACKWARD_ELEMENTWISE_FORWARDS
+        per_token = products * (forwards + 2) / (rates.matmul * peak) + moved * passes / bandwidth
+        return per_token * num_tokens
+    if attention == "sdpa":
+        share = rates.masked_attention
+    elif software.flash == "vendor":
+        share = rates.vendor_flash
+    else:
+        share = rates.flash_1 if software.flash == "flash-1" else rates.flash_2
+    passes = forwards + constants.FLASH_BACKWARD_FORWARDS
+    return products * num_tokens * passes / (share * peak)
 
 
 def _elementwise_bytes(shape: _Shape, traffic: Traffic) -> float:
