@@ -560,7 +560,11 @@ def _allocated_reserved() -> Picture:
 
 def _out_of_memory() -> Picture:
     result = _estimate(
-        model="llama-3.1-8b", method="lora", sequence_length=8192, stack="hf-trainer"
+        model="llama-3.1-8b",
+        method="lora",
+        sequence_length=8192,
+        stack="hf-trainer",
+        activation_checkpointing="full",
     )
     names = {
         "forward": "End of forward",
