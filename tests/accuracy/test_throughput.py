@@ -1,11 +1,10 @@
 """Predicted against published tokens per second, over the whole committed collection.
 
 Measured on 2026-11-30: 761 rows, 523 scored, 466 in scope (quality A or B, dense, 16 bit,
-complete). Median absolute error 4.0 %, 90th percentile 20 %, 91 % inside the band; on the fifth
-kept apart 4.1 %, 17 % and 94 %.
-By method, median and 90th percentile: pretraining 3.3 and 12 %, full 3.6 and 27 %, LoRA 5.3 and 21
-%, QLoRA 4.1 and 14 %. By card class: Ampere 3.6 and 20 %, Hopper 5.7 and 14 %, Blackwell 8.4 and 19
-%, GeForce 5.6 and 15 %, workstation 5.3 and 22 %.
+complete). Median absolute error 4.0 %, 90th percentile 20 %, 94 % inside the band; on the fifth
+kept apart 4.1 %, 16 % and 96 %. Median and 90th percentile by method: pretraining 3.3 and 12 %,
+full 3.6 and 27 %, LoRA 5.3 and 21 %, QLoRA 4.1 and 14 %. By card class: Ampere 3.6 and 20 %,
+Hopper 5.7 and 14 %, Blackwell 8.4 and 19 %, GeForce 5.6 and 15 %, workstation 5.3 and 22 %.
 """
 
 import csv
