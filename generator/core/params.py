@@ -4,7 +4,8 @@ Symbols: H hidden, V vocabulary, A query heads, K key/value heads, D head size, 
 width, E experts, R rank of a LoRA adapter.
 
 Which tensors bitsandbytes quantises (QLoRA) is told by `kind`: it replaces every `nn.Linear`, in
-the blocks and in the towers, except the output head. `kind == "linear"` is exactly that set. Fused
+the blocks and in the towers, except the output head. `kind == "linear"` is that set; it also holds
+two subclasses that bitsandbytes passes over, Llama 4's router and DeepSeek-V4's `o_a_proj`. Fused
 expert tensors (`expert`), embeddings, norms, convolutions and biases stay in 16 bit.
 """
 

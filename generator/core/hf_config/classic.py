@@ -23,6 +23,8 @@ def _renamed(reader: Reader, names: dict[str, str]) -> Reader:
     return Reader({**own, **reader.values}, reader.path, reader.defaults)
 
 
+Names = tuple[tuple[str, str], ...]
+
 GPT_NEOX_NAMES = (
     ("qkv_proj", "query_key_value"),
     ("o_proj", "dense"),
@@ -350,34 +352,58 @@ def modernbert(reader: Reader, name: str) -> Model:
     )
 
 
-def qwen1(reader: Reader, name: str) -> Model:
-    """Qwen 1: Qwen2's tensors; its own config gives twice the width of the feed-forward part."""
-    if reader.has("shape_as"):
-        return dense.qwen2(reader, name)
-    width = reader.integer("intermediate_size")
-    reader = _renamed(reader, {"head_dim": "kv_channels", "max_position_embeddings": "seq_length"})
-    return dense.qwen2(
-        Reader({**reader.values, "intermediate_size": width // 2}, reader.path), name
+def _fused_llama(reader: Reader, name: str, *, bias: bool, names: Names, **changes: bool) -> Model:
+    block = Block(
+        mixers=(attention(reader, qkv_bias=bias, fused_qkv=True),),
+        feed_forward=mlp(reader, bias=False, **changes),
     )
+    return build(
+        reader, name, grouped([0] * reader.num_layers(), lambda _: block), module_names=names
+    )
+
+
+def qwen1(reader: Reader, name: str) -> Model:
+    """Qwen 1: a biased query-key-value matrix; the file gives twice the feed-forward width."""
+    width = reader.integer("intermediate_size")
+    # A config in Qwen2's fields (`shape_as`) gives the width itself.
+    halved = {} if reader.has("shape_as") else {"intermediate_size": width // 2}
+    reader = Reader({**reader.values, **halved}, reader.path)
+    reader = _renamed(reader, {"head_dim": "kv_channels", "max_position_embeddings": "seq_length"})
+    names = (
+        ("qkv_proj", "c_attn"),
+        ("o_proj", "c_proj"),
+        ("up_proj", "w1"),
+        ("gate_proj", "w2"),
+        ("down_proj", "c_proj"),
+        ("embed_tokens", "wte"),
+    )
+    return _fused_llama(reader, name, bias=True, names=names)
 
 
 def chatglm(reader: Reader, name: str) -> Model:
-    """ChatGLM 2 and 3, GLM-4-9B: Qwen2's shape under other field names."""
+    """ChatGLM 2 and 3, GLM-4-9B: Llama's parts with fused matrices, under other field names."""
     if reader.boolean("multi_query_attention"):
         reader = _renamed(reader, {"num_key_value_heads": "multi_query_group_num"})
-    return dense.qwen2(
-        _renamed(
-            reader,
-            {
-                "num_hidden_layers": "num_layers",
-                "intermediate_size": "ffn_hidden_size",
-                "vocab_size": "padded_vocab_size",
-                "head_dim": "kv_channels",
-                "max_position_embeddings": "seq_length",
-            },
-        ),
-        name,
+    reader = _renamed(
+        reader,
+        {
+            "num_hidden_layers": "num_layers",
+            "intermediate_size": "ffn_hidden_size",
+            "vocab_size": "padded_vocab_size",
+            "head_dim": "kv_channels",
+            "max_position_embeddings": "seq_length",
+        },
     )
+    bias = reader.boolean("add_qkv_bias", default=True)
+    names = (
+        ("qkv_proj", "query_key_value"),
+        ("o_proj", "dense"),
+        ("gate_up_proj", "dense_h_to_4h"),
+        ("down_proj", "dense_4h_to_h"),
+        ("embed_tokens", "word_embeddings"),
+        ("lm_head", "output_layer"),
+    )
+    return _fused_llama(reader, name, bias=bias, names=names, fused_gate_up=True)
 
 
 def minicpmv(reader: Reader, name: str) -> Model:

@@ -19,7 +19,7 @@ from generator.core.hf_config.tower_parts import (
 
 
 def siglip(vision: Reader, text_hidden: int) -> Tensors:
-    """SigLIP as Gemma 3 uses it (no pooling head), with Gemma's projection matrix."""
+    """SigLIP with Gemma's projection matrix; published files switch its pooling head off."""
     vision = vision.with_defaults(
         {
             "hidden_size": 768,
@@ -38,8 +38,17 @@ def siglip(vision: Reader, text_hidden: int) -> Tensors:
     parts.append(tensor("position_embedding", (num_patches(vision), hidden), kind="embedding"))
     parts += encoder_layers(count=count, hidden=hidden, intermediate=intermediate)
     parts += layer_norm("norm", hidden)
+    if vision.boolean("vision_use_head", default=True):
+        parts += _pooling_head(hidden, intermediate)
     parts.append(tensor("mm_input_projection_weight", (hidden, text_hidden)))
     return parts + vector("norm", hidden)
+
+
+def _pooling_head(hidden: int, intermediate: int) -> Tensors:
+    parts = [tensor("probe", (1, 1, hidden)), tensor("in_proj_weight", (3 * hidden, hidden))]
+    parts += vector("in_proj_bias", 3 * hidden, kind="bias")
+    parts += linear("out_proj", hidden, hidden) + layer_norm("norm", hidden)
+    return parts + linear("fc1", intermediate, hidden) + linear("fc2", hidden, intermediate)
 
 
 def gemma4_vision(vision: Reader, text_hidden: int) -> Tensors:
@@ -49,6 +58,8 @@ def gemma4_vision(vision: Reader, text_hidden: int) -> Tensors:
             "hidden_size": 768,
             "intermediate_size": 3072,
             "num_hidden_layers": 16,
+            "num_attention_heads": 12,
+            "num_key_value_heads": 12,
             "head_dim": 64,
             "patch_size": 16,
             "position_embedding_size": 10240,
@@ -59,19 +70,20 @@ def gemma4_vision(vision: Reader, text_hidden: int) -> Tensors:
         tensor("position_embedding_table", (2, vision.integer("position_embedding_size"), hidden))
     ]
     parts += linear("input_proj", hidden, 3 * vision.integer("patch_size") ** 2, bias=False)
+    head = vision.integer("head_dim")
+    query = vision.integer("num_attention_heads") * head
+    key_value = vision.integer("num_key_value_heads") * head
     # Each projection sits in a clipping wrapper, whose inner module is called `linear`.
-    parts += encoder_layers(
-        count=count,
-        hidden=hidden,
-        intermediate=intermediate,
-        attention=("linear",) * 4,
-        attention_bias=False,
-        feed_forward=("linear",) * 3,
-        mlp_bias=False,
-        layer_norms=0,
-        rms_norms=4,
-    )
-    parts += vector("qk_norm", vision.integer("head_dim"), count=2 * count)
+    for out_size, in_size, times in (
+        (query, hidden, 1),
+        (key_value, hidden, 2),
+        (hidden, query, 1),
+        (intermediate, hidden, 2),
+        (hidden, intermediate, 1),
+    ):
+        parts += linear("linear", out_size, in_size, bias=False, count=times * count)
+    parts += vector("norm", hidden, count=4 * count)
+    parts += vector("qk_norm", head, count=2 * count)
     return parts + linear("embedding_projection", text_hidden, hidden, bias=False)
 
 
