@@ -16,7 +16,7 @@ from generator.core import fit, ladder
 from generator.core.card import Card
 from generator.core.catalog import Catalog, CatalogModel
 from generator.core.errors import TrainfitError
-from generator.core.memory import peak
+from generator.core.memory import peak_totals
 from generator.core.optimizer import Optimizer
 from generator.core.run import METHODS, STRATEGIES, Case, MethodName, Strategy, Workload
 from generator.core.stack import Stack
@@ -158,6 +158,13 @@ def case_for(
     )
 
 
+def _runs_on(strategy: Strategy, num_gpus: int) -> bool:
+    """Single is one GPU, DDP needs more than one, ZeRO takes any count."""
+    if strategy == "single":
+        return num_gpus == 1
+    return strategy != "ddp" or num_gpus > 1
+
+
 def build_model(entry: CatalogModel, axes: Axes, stack: Stack) -> ModelMatrix:
     """All figures of one model.
 
@@ -174,30 +181,27 @@ def build_model(entry: CatalogModel, axes: Axes, stack: Stack) -> ModelMatrix:
         len(axes.workloads),
     )
     totals = np.zeros(shape, dtype=np.int64)
+    placements = [
+        (s, c, strategy, count)
+        for s, strategy in enumerate(axes.strategies)
+        for c, count in enumerate(axes.gpu_counts)
+        if _runs_on(strategy, count)
+    ]
+    asked = [(strategy, count) for _, _, strategy, count in placements]
+    where = tuple(np.array([place[axis] for place in placements]) for axis in (0, 1))
     for m, method in enumerate(axes.methods):
         for o, optimizer in enumerate(axes.optimizers):
             for w, published in enumerate(axes.workloads):
-                for s, strategy in enumerate(axes.strategies):
-                    for c, count in enumerate(axes.gpu_counts):
-                        if strategy == "single" and count > 1:
-                            break
-                        if strategy == "ddp":
-                            if count == 1:
-                                continue
-                            if count > 2:
-                                # Every GPU holds a full copy: the count does not change the need.
-                                totals[m, o, s, c, w] = totals[m, o, s, c - 1, w]
-                                continue
-                        case = case_for(
-                            entry,
-                            stack=stack,
-                            method=method,
-                            optimizer=optimizer,
-                            strategy=strategy,
-                            num_gpus=count,
-                            workload=published.workload,
-                        )
-                        totals[m, o, s, c, w] = peak(case).ledger.total
+                case = case_for(
+                    entry,
+                    stack=stack,
+                    method=method,
+                    optimizer=optimizer,
+                    strategy="single",
+                    num_gpus=1,
+                    workload=published.workload,
+                )
+                totals[m, o, where[0], where[1], w] = peak_totals(case, asked)
     verdicts, first_fits = _judge(totals, axes)
     return ModelMatrix(entry=entry, total_bytes=totals, verdicts=verdicts, first_fits=first_fits)
 

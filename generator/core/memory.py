@@ -1,11 +1,12 @@
 """Memory of one GPU through a step: what is resident at each instant, and the worst of them."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from generator.core.micro_batch import MicroBatch, micro_batch
 from generator.core.resident import HALF_BYTES, Resident, resident
-from generator.core.run import Case
+from generator.core.run import Case, Strategy
 from generator.core.sharding import Shard, Transients, shard, transients
 
 Phase = Literal["forward", "loss", "backward", "step"]
@@ -147,6 +148,81 @@ def _gradients_at(
     return part * own.gradients // state.gradients
 
 
+def _moments(
+    case: Case, state: Resident, own: Shard, passing: Transients
+) -> list[tuple[Phase, int, int, int]]:
+    """Phase, gradients, activations and buffers at each instant; everything else stays the same."""
+    stack = case.stack
+    batch = case_micro_batch(case)
+    copies = _autocast_copies(case, state)
+    backward_copies = copies if case.workload.activation_checkpointing == "none" else 0
+    kept = batch.backward_end + _kept_by_fsdp1(case, batch)
+    none = _gradients_at(case, state, own, share="none")
+    head = _gradients_at(case, state, own, share="head")
+    most = _gradients_at(case, state, own, share="most")
+    moments: list[tuple[Phase, int, int, int]] = [
+        ("forward", none, batch.forward_end, passing.loss + copies),
+        ("loss", none, batch.loss_backward, passing.loss + backward_copies),
+        ("backward", head, batch.backward_start, passing.backward_start + backward_copies),
+        ("backward", most, kept, passing.backward_end),
+    ]
+    temporaries = 0
+    if not stack.is_generic:
+        # A new gradient exists beside the accumulated one until it is added.
+        accumulates = case.workload.gradient_accumulation_steps > 1
+        table = max(state.head_gradient, state.embedding_gradient)
+        head_new = table if accumulates or not state.head_gradient else state.head_gradient
+        moments.append(("backward", none, batch.head, passing.loss + backward_copies + head_new))
+        # A tied table gets its second gradient out of place: three of its size are alive.
+        new_tables = 2 if case.model.tie_word_embeddings else int(accumulates)
+        new = new_tables * state.embedding_gradient
+        moments.append(("backward", own.gradients, batch.embedding, passing.embedding + new))
+        if case.optimizer_implementation == "foreach":
+            temporaries = state.foreach_temporaries // (case.num_gpus if case.zero_stage else 1)
+    moments.append(("step", own.gradients, 0, passing.step + temporaries))
+    return moments
+
+
+def _outside_bytes(case: Case) -> int:
+    """Overhead that PyTorch's allocator does not hold."""
+    stack = case.stack
+    if stack.overhead_bytes is not None:
+        return stack.overhead_bytes
+    return stack.context_bytes + (stack.communicator_bytes if case.num_gpus > 1 else 0)
+
+
+def _instant(case: Case, own: Shard, moment: tuple[Phase, int, int, int]) -> Instant:
+    phase, gradients, activations, buffers = moment
+    stack = case.stack
+    buffers += stack.workspace_bytes
+    outside = _outside_bytes(case)
+    tensors = own.weights + own.master_weights + own.optimizer_states
+    tensors += gradients + activations + buffers
+    return Instant(
+        phase=phase,
+        ledger=Ledger(
+            weights=own.weights,
+            master_weights=own.master_weights,
+            gradients=gradients,
+            optimizer_states=own.optimizer_states,
+            activations=activations,
+            buffers=buffers,
+            overhead=outside + tensors * stack.allocator_slack_permille // 1000,
+        ),
+        outside=outside,
+    )
+
+
+def _size(moment: tuple[Phase, int, int, int]) -> int:
+    return moment[1] + moment[2] + moment[3]
+
+
+def _set_up(case: Case) -> tuple[Shard, list[tuple[Phase, int, int, int]]]:
+    state = case_resident(case)
+    own = shard(state, zero_stage=case.zero_stage, num_gpus=case.num_gpus)
+    return own, _moments(case, state, own, transients(case, state))
+
+
 def instants(case: Case) -> tuple[Instant, ...]:
     """Memory of one GPU at the instants of a steady-state step that can be the worst.
 
@@ -156,71 +232,8 @@ def instants(case: Case) -> tuple[Instant, ...]:
     Ignores: the first step (no optimizer states yet), loading, saving and evaluation.
     Source: S-TRACKER; the maximum over instants was checked against real readings within 0.6 %.
     """
-    state = case_resident(case)
-    batch = case_micro_batch(case)
-    own = shard(state, zero_stage=case.zero_stage, num_gpus=case.num_gpus)
-    passing = transients(case, state)
-    return _instants(case, state, batch, own, passing)
-
-
-def _instants(
-    case: Case, state: Resident, batch: MicroBatch, own: Shard, passing: Transients
-) -> tuple[Instant, ...]:
-    stack = case.stack
-    workspace = 0 if stack.is_generic else stack.workspace_bytes
-    if stack.overhead_bytes is not None:
-        outside = stack.overhead_bytes
-    else:
-        outside = stack.context_bytes + (stack.communicator_bytes if case.num_gpus > 1 else 0)
-    copies = _autocast_copies(case, state)
-    checkpoints = case.workload.activation_checkpointing != "none"
-
-    def at(phase: Phase, gradients: int, activations: int, buffers: int) -> Instant:
-        tensors = own.weights + own.master_weights + gradients + own.optimizer_states
-        tensors += activations + buffers + workspace
-        return Instant(
-            phase=phase,
-            ledger=Ledger(
-                weights=own.weights,
-                master_weights=own.master_weights,
-                gradients=gradients,
-                optimizer_states=own.optimizer_states,
-                activations=activations,
-                buffers=buffers + workspace,
-                overhead=outside + tensors * stack.allocator_slack_permille // 1000,
-            ),
-            outside=outside,
-        )
-
-    none = _gradients_at(case, state, own, share="none")
-    head = _gradients_at(case, state, own, share="head")
-    most = _gradients_at(case, state, own, share="most")
-    backward_copies = 0 if checkpoints else copies
-    result = [
-        at("forward", none, batch.forward_end, passing.loss + copies),
-        at("loss", none, batch.loss_backward, passing.loss + backward_copies),
-        at("backward", head, batch.backward_start, passing.backward_start + backward_copies),
-        at(
-            "backward", most, batch.backward_end + _kept_by_fsdp1(case, batch), passing.backward_end
-        ),
-    ]
-    if not stack.is_generic:
-        # A new gradient exists beside the accumulated one until it is added.
-        accumulates = case.workload.gradient_accumulation_steps > 1
-        table = max(state.head_gradient, state.embedding_gradient)
-        head_new = table if accumulates or not state.head_gradient else state.head_gradient
-        result.append(at("backward", none, batch.head, passing.loss + backward_copies + head_new))
-        tied = case.model.tie_word_embeddings
-        new = (2 if tied else int(accumulates)) * state.embedding_gradient
-        result.append(
-            at("backward", own.gradients, batch.embedding, passing.embedding + new)
-        )
-    temporaries = 0
-    if not stack.is_generic and case.optimizer_implementation == "foreach":
-        divisor = case.num_gpus if case.zero_stage >= 1 else 1
-        temporaries = state.foreach_temporaries // divisor
-    result.append(at("step", own.gradients, 0, passing.step + temporaries))
-    return tuple(result)
+    own, moments = _set_up(case)
+    return tuple(_instant(case, own, moment) for moment in moments)
 
 
 def peak(case: Case) -> Instant:
@@ -229,9 +242,24 @@ def peak(case: Case) -> Instant:
     Shape: one ledger; ties go to the earlier instant.
     Source: `instants`.
     """
-    worst: Instant | None = None
-    for instant in instants(case):
-        if worst is None or instant.ledger.total > worst.ledger.total:
-            worst = instant
-    assert worst is not None
-    return worst
+    own, moments = _set_up(case)
+    return _instant(case, own, max(moments, key=_size))
+
+
+def peak_totals(case: Case, placements: Iterable[tuple[Strategy, int]]) -> list[int]:
+    """What the card must hold under each strategy and GPU count, as `peak` would say.
+
+    Shape: bytes on one GPU, in the order of `placements`.
+    Source: `peak`; equal to it by a test. What no placement changes is computed once.
+    """
+    state = case_resident(case)
+    slack = case.stack.allocator_slack_permille
+    totals: list[int] = []
+    for strategy, num_gpus in placements:
+        placed = replace(case, strategy=strategy, num_gpus=num_gpus)
+        own = shard(state, zero_stage=placed.zero_stage, num_gpus=num_gpus)
+        moments = _moments(placed, state, own, transients(placed, state))
+        tensors = own.weights + own.master_weights + own.optimizer_states
+        tensors += case.stack.workspace_bytes + max(map(_size, moments))
+        totals.append(tensors + tensors * slack // 1000 + _outside_bytes(placed))
+    return totals

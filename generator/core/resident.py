@@ -83,7 +83,7 @@ def _units(model: Model) -> Units:
 
 
 def _adapter_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
-    """A and B of every adapted matrix, then full copies of embedding and head where they are trained."""
+    """A and B of every adapted matrix."""
     parts: list[Tensor] = []
     for target in params.lora_targets(model, lora.target_modules):
         out_size, in_size = target.shape
@@ -93,13 +93,20 @@ def _adapter_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
                     module=target.module, shape=(lora.rank, side), kind="linear", count=target.count
                 )
             )
-    for tensor in params.tensors(model):
-        trains = (tensor.kind == "embedding" and lora.train_embeddings) or (
-            tensor.kind == "head" and lora.train_head
-        )
-        if trains:
-            parts.append(tensor)
     return tuple(parts)
+
+
+def _copied_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
+    """Embedding and head where they are trained beside the adapters, as full copies in the base's dtype.
+
+    Source: S-PEFT, `modules_to_save`: the original stays, and only adapters are cast to FP32.
+    """
+    return tuple(
+        tensor
+        for tensor in params.tensors(model)
+        if (tensor.kind == "embedding" and lora.train_embeddings)
+        or (tensor.kind == "head" and lora.train_head)
+    )
 
 
 def _quantised_bytes(tensors: Iterable[Tensor], lora: Lora, stack: Stack) -> int:
@@ -138,34 +145,44 @@ def resident(
     Ignores: buffers of the model (rotary tables), a few megabytes at most.
     Source: S-ZERO section 3.1 (16 bytes per parameter), S-LORA section 4.2, S-QLORA section 3.
     """
-    num_parameters = params.num_parameters(model)
+    frozen_weights = 0
+    mixed = precision in ("bf16-mixed", "fp16-mixed")
     if method == "full":
-        trained = params.tensors(model)
-        frozen_weights = 0
         weight_bytes = weight_bytes_per_parameter(precision)
-        needs_master = precision in ("bf16-mixed", "fp16-mixed")
+        groups = [(params.tensors(model), weight_bytes, mixed)]
     else:
-        trained = _adapter_tensors(model, lora)
+        base_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
+        frozen_weights = base_bytes * params.num_parameters(model)
         if method == "qlora":
             frozen_weights = _quantised_bytes(params.tensors(model), lora, stack)
-        else:
-            base_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
-            frozen_weights = base_bytes * num_parameters
-        weight_bytes = FP32_BYTES if lora.adapter_dtype == "fp32" else HALF_BYTES
-        needs_master = weight_bytes == HALF_BYTES and precision in ("bf16-mixed", "fp16-mixed")
-    num_trainable = sum(tensor.num_parameters for tensor in trained)
-    gradient_bytes = FP32_BYTES if stack.gradient_dtype == "fp32" else weight_bytes
-    pure = weight_bytes == HALF_BYTES and not needs_master
-    optimizer_bytes = states.optimizer_state_bytes(
-        optimizer=optimizer, tensors=trained, pure_16bit=pure
-    )
-    head = embedding = 0
-    for tensor in trained:
-        if tensor.kind == "head":
-            head += gradient_bytes * tensor.num_parameters
-        elif tensor.kind == "embedding":
-            embedding += gradient_bytes * tensor.num_parameters
-    in_blocks = sum(tensor.num_parameters for tensor in trained if tensor.part == "block")
+        adapter_bytes = FP32_BYTES if lora.adapter_dtype == "fp32" else HALF_BYTES
+        has_master = mixed and stack.masters_16bit_adapters
+        groups = [
+            (_adapter_tensors(model, lora), adapter_bytes, has_master and adapter_bytes == 2),
+            (_copied_tensors(model, lora), base_bytes, has_master and base_bytes == 2),
+        ]
+    trained_weights = master = gradients = optimizer_bytes = foreach = trainable = 0
+    head = embedding = in_blocks = 0
+    for tensors, own_bytes, keeps_master in groups:
+        count = sum(tensor.num_parameters for tensor in tensors)
+        gradient_bytes = FP32_BYTES if stack.gradient_dtype == "fp32" else own_bytes
+        pure = own_bytes == HALF_BYTES and not keeps_master
+        trainable += count
+        trained_weights += own_bytes * count
+        master += FP32_BYTES * count if keeps_master else 0
+        gradients += gradient_bytes * count
+        optimizer_bytes += states.optimizer_state_bytes(optimizer, tensors, pure_16bit=pure)
+        if optimizer.foreach_temporaries:
+            state_bytes = HALF_BYTES if pure and optimizer.follows_parameter_dtype else FP32_BYTES
+            foreach += state_bytes * count
+        for tensor in tensors:
+            size = gradient_bytes * tensor.num_parameters
+            if tensor.part == "block" and tensor.kind not in ("head", "embedding"):
+                in_blocks += size
+            elif tensor.kind == "head":
+                head += size
+            elif tensor.kind == "embedding":
+                embedding += size
     unit = _units(model)
     if method == "qlora":
         gathered_block = _quantised_bytes(unit.block, lora, stack)
@@ -174,19 +191,18 @@ def resident(
         compute_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
         gathered_block = compute_bytes * sum(tensor.num_parameters for tensor in unit.block)
         gathered_root = compute_bytes * sum(tensor.num_parameters for tensor in unit.root)
-    foreach_bytes = HALF_BYTES if pure and optimizer.follows_parameter_dtype else FP32_BYTES
     return Resident(
         frozen_weights=frozen_weights,
-        trained_weights=weight_bytes * num_trainable,
-        master_weights=FP32_BYTES * num_trainable if needs_master else 0,
-        gradients=0 if optimizer.in_backward else gradient_bytes * num_trainable,
+        trained_weights=trained_weights,
+        master_weights=master,
+        gradients=0 if optimizer.in_backward else gradients,
         optimizer_states=optimizer_bytes,
-        foreach_temporaries=foreach_bytes * num_trainable if optimizer.foreach_temporaries else 0,
-        num_parameters=num_parameters,
-        num_trainable_parameters=num_trainable,
+        foreach_temporaries=foreach,
+        num_parameters=params.num_parameters(model),
+        num_trainable_parameters=trainable,
         head_gradient=head,
         embedding_gradient=embedding,
-        block_gradients=gradient_bytes * in_blocks // max(1, model.num_hidden_layers),
+        block_gradients=in_blocks // max(1, model.num_hidden_layers),
         gathered_block=gathered_block,
         gathered_root=gathered_root,
     )

@@ -63,6 +63,8 @@ class Stack:
     """4-bit bases reach routed experts that are fused 3-D tensors."""
     gradient_dtype: Literal["weights", "fp32"] = "weights"
     """`fp32`: gradients accumulate in FP32 beside 16-bit weights (Megatron)."""
+    masters_16bit_adapters: bool = False
+    """Adapters trained in 16 bit, and full copies beside them, get an FP32 master (DeepSpeed)."""
     gradient_as_bucket_view: bool = False
     reduce_dtype: Literal["weights", "fp32"] = "weights"
     """Dtype of the reduce-scatter input under FSDP."""
@@ -110,4 +112,6 @@ class Stack:
         return self.overhead_bytes is not None
 
 
-GENERIC = Stack(id="generic", name="Generic", overhead_bytes=1_500_000_000)
+GENERIC = Stack(
+    id="generic", name="Generic", overhead_bytes=1_500_000_000, masters_16bit_adapters=True
+)
