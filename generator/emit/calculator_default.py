@@ -109,31 +109,27 @@ def _number(num_bytes: int) -> str:
     return format_gb(num_bytes).removesuffix(" GB")
 
 
-def _headline(result: Result) -> str:
+def _headline(catalog: Catalog, result: Result) -> str:
     card = result["card"]
     sign, word = VERDICT_LABELS[card["verdict"]]
     total = result["per_gpu"]["total"]
     marketed = card["memory_marketed_bytes"] // 10**9
+    request = result["request"]
+    setup = (
+        f"{catalog.models[DEFAULT_MODEL].name} · full fine-tuning · "
+        f"{catalog.optimizers[request['optimizer']].name} · "
+        f"{request['sequence_length']:,} tokens × {request['micro_batch_size']} × "
+        f"{request['gradient_accumulation_steps']} steps · "
+        "bf16 with FP32 master"
+    )
     return (
-        '<div class="tf-headline">'
+        f'<div class="tf-head"><div class="tf-headline"><p class="tf-setup">{escape(setup)}</p>'
         f'<p class="tf-verdict verdict-{card["verdict"]}"><span class="tf-verdict-word">'
         f'<span class="tf-sign" aria-hidden="true">{sign}</span> {word}</span>'
         '<span class="tf-figure"><span class="tf-figure-number" data-tf="total" '
         f'data-bytes="{total}">{_number(total)}</span> of {marketed:,} GB per GPU</span>'
         f'<span class="tf-count">{result["num_gpus"]} × {escape(card["name"])}</span></p>'
-        f'<p class="tf-reason">{escape(card["reason"])}</p></div>'
-    )
-
-
-def _conditions(catalog: Catalog, result: Result) -> str:
-    request = result["request"]
-    optimizer = catalog.optimizers[request["optimizer"]].name
-    return (
-        '<p class="tf-notes">'
-        f"{escape(catalog.models[DEFAULT_MODEL].name)}, full fine-tuning with {escape(optimizer)}, "
-        f"{request['sequence_length']:,} tokens, micro-batch {request['micro_batch_size']}, "
-        f"{escape(request['precision'])}, checkpointing of every block; the worst instant is the "
-        f"{PHASE_LABELS[result['peak_phase']].lower()}.</p>"
+        f'<p class="tf-reason">{escape(card["reason"])}</p></div></div>'
     )
 
 
@@ -150,7 +146,8 @@ def _ledger(result: Result) -> str:
     return (
         '<div class="tf-ledger-box"><table class="tf-ledger">'
         '<caption class="tf-hidden">Memory of one GPU by component, in GB</caption>'
-        '<thead><tr><th scope="col">At the peak</th><th scope="col">GB per GPU</th>'
+        '<thead><tr><th scope="col">At the peak: '
+        f'{PHASE_LABELS[result["peak_phase"]].lower()}</th><th scope="col">GB per GPU</th>'
         f'<th scope="col">share</th></tr></thead><tbody>{rows}</tbody>'
         f'<tfoot><tr><th scope="row">Total</th><td>{_number(lines["total"])}</td><td></td></tr>'
         f'</tfoot></table><p class="tf-formula">per GPU = {terms.replace("fp32", "FP32")} '
@@ -161,10 +158,4 @@ def _ledger(result: Result) -> str:
 def html(catalog: Catalog) -> str:
     """The answer for the default request as HTML that needs no script and no inline style."""
     result = _ask(catalog)
-    return "".join(
-        [
-            _headline(result),
-            _conditions(catalog, result),
-            f'<div class="tf-columns">{_ledger(result)}<div></div></div>',
-        ]
-    )
+    return f'{_headline(catalog, result)}<div class="tf-columns">{_ledger(result)}<div></div></div>'

@@ -92,6 +92,7 @@ test("links of version 1 keep their meaning", () => {
       rank: 64,
       target_modules: "all-linear",
       adapter_dtype: "fp32",
+      base_dtype: "nf4-dq",
       dropout: false,
       train_embeddings: false,
       train_head: false,

@@ -2,11 +2,11 @@
 
 import { phaseName, sequenceCurve } from "./charts.js";
 import { el } from "./dom.js";
-import { COMPONENTS, VERDICTS } from "./fields.js";
+import { COMPONENTS, FIELD_WORDS, VERDICTS } from "./fields.js";
 import { count, gb, gbNumber, gpus, parameters, percent, verdictText } from "./format.js";
 
 const section = (title, ...children) =>
-  el("section", { class: "tf-section" }, el("h3", { class: "tf-section-title" }, title), ...children);
+  el("section", { class: "tf-section" }, el("h2", { class: "tf-section-title" }, title), ...children);
 
 /** One sentence for screen readers and for the strip on phones. */
 export function summary(result, card) {
@@ -24,8 +24,26 @@ function reasonBeyond(result) {
   return cut > 0 && reason.startsWith(gb(result.per_gpu.total)) ? `${capitalised(reason.slice(cut + 2))}` : reason;
 }
 
-/** Verdict, figure and reason. */
-export function headline(result, card) {
+/** What a set-up is made of, in words, without its model; what is at its default and needs no word is left out. */
+export function setupWords(request, optimizerName) {
+  const word = (key) => FIELD_WORDS[key].options[request[key]];
+  const accumulation = request.gradient_accumulation_steps;
+  return [
+    request.method === "full" ? "full fine-tuning" : `${word("method")} rank ${count(request.lora.rank)}`,
+    optimizerName,
+    request.strategy === "single" ? null : word("strategy"),
+    `${count(request.sequence_length)} tokens × ${count(request.micro_batch_size)}` +
+      (accumulation > 1 ? ` × ${count(accumulation)} steps` : ""),
+    word("precision"),
+    request.activation_checkpointing === "full" ? null : `checkpointing ${word("activation_checkpointing").toLowerCase()}`,
+    request.attention === "flash" ? null : `${word("attention")} attention`,
+    request.loss === "standard" ? null : `${word("loss").toLowerCase()} loss`,
+    request.stack === "generic" ? null : request.stack,
+  ].filter((each) => each !== null);
+}
+
+/** Set-up, verdict, figure and reason. */
+export function headline({ result, card, setup }) {
   const { per_gpu: lines } = result;
   const verdict = card === null || result.card === null ? null : result.card.verdict;
   const notes = [
@@ -40,6 +58,7 @@ export function headline(result, card) {
   return el(
     "div",
     { class: "tf-headline" },
+    el("p", { class: "tf-setup" }, setup),
     el(
       "p",
       { class: verdict === null ? "tf-verdict" : `tf-verdict verdict-${verdict}` },

@@ -29,15 +29,17 @@ class Calculator {
     this.models = new Map(this.catalogue.models.map((model) => [model.id, model]));
     this.state = defaultState();
     this.shown = null; // what the answer on the page was made from
+    this.isWaiting = false; // someone waits for an answer while Python starts
     this.engine = new Engine({
       onProgress: (progress) => this.#showProgress(progress),
-      onReady: () => this.#showProgress(null),
+      onReady: () => {},
       onFailure: (message) => this.#showFailure(message),
     });
     this.#build();
-    this.#readLink();
-    this.#show(start.page, toRequest(defaultState()));
-    if (encode(this.state) !== encode(defaultState())) this.#compute();
+    this.form.show(this.state);
+    const isOther = this.#readLink();
+    this.#show(start.page, defaultState());
+    if (isOther) this.#compute();
     this.#startOnInterest();
   }
 
@@ -47,7 +49,7 @@ class Calculator {
     this.status = this.root.querySelector("[data-tf=status]");
     this.live = el("p", { class: "tf-hidden", role: "status", "aria-live": "polite" });
     this.problems = el("div", { class: "tf-notice", hidden: true });
-    this.headBox = el("div");
+    this.headBox = el("div", { class: "tf-head", tabindex: "-1" });
     this.changesBox = el("div");
     this.barsBox = el("div", { class: "tf-breakdown" });
     this.ledgerBox = el("div");
@@ -70,7 +72,7 @@ class Calculator {
       el(
         "section",
         { class: "tf-section" },
-        el("h3", { class: "tf-section-title", id: "tf-grid-title" }, "All cards"),
+        el("h2", { class: "tf-section-title", id: "tf-grid-title" }, "All cards"),
         el("p", { class: "tf-notes", id: "tf-grid-help" }, "Share of each card that one GPU of the set-up needs, by number of GPUs. Choose a cell to judge against it; arrow keys move."),
         el("div", { class: "tf-scroll" }, this.grid.table),
       ),
@@ -99,15 +101,16 @@ class Calculator {
     idle(start, { timeout: IDLE_START_MS });
   }
 
-  /** Takes the state of the address over; false where it holds none or the same. */
+  /** Takes the state of the address over; false where it holds none, or the one that is there. */
   #readLink() {
     const decoded = decode(location.hash);
+    if (decoded === null && location.hash.length > 1) return false; // a heading's anchor
     const state = decoded?.state ?? defaultState();
     this.#showProblems(decoded?.problems ?? []);
-    const isNew = encode(state) !== encode(this.state) || typeof state.model !== "string";
+    const isOther = encode(state) !== encode(this.state) || typeof state.model !== "string";
     this.state = state;
     this.form.show(state);
-    return isNew;
+    return isOther;
   }
 
   /** One control was used. A training stack brings the settings that it makes by itself. */
@@ -117,6 +120,8 @@ class Calculator {
   }
 
   #change(changes) {
+    // A button that this answer brought goes away with it; its reader must not be left nowhere.
+    this.isFocusLost = this.answerBox.contains(document.activeElement);
     this.state = withChanges(this.state, changes);
     this.form.show(this.state);
     this.#showProblems([]);
@@ -129,49 +134,58 @@ class Calculator {
     this.linkTimer = setTimeout(() => history.replaceState(history.state, "", this.#link()), LINK_DELAY_MS);
   }
 
-  #link() {
+  #link(state = this.state) {
     const link = new URL(location.href);
-    link.hash = encode(this.state);
+    link.hash = encode(state);
     return link.href;
   }
 
   async #compute() {
-    const request = toRequest(this.state);
+    const { state } = this;
     clearTimeout(this.solveTimer);
-    this.root.setAttribute("aria-busy", "true");
+    if (this.engine.state !== "ready") this.#wait();
     let page;
     try {
-      page = await this.engine.ask("page", { ...request, op: "page", sequence_lengths: this.curveLengths });
+      page = await this.engine.ask("page", {
+        ...toRequest(state),
+        op: "page",
+        sequence_lengths: this.curveLengths,
+      });
     } catch (error) {
-      this.root.removeAttribute("aria-busy");
+      // Where the engine failed, it has told so itself.
       if (this.engine.state === "ready") this.#showProblems([`No answer: ${error.message}`]);
       return;
     }
     if (page === null) return; // a newer state is on its way
+    this.isWaiting = false;
     this.root.removeAttribute("aria-busy");
-    this.#showProgress(null);
     if (page.error !== undefined) {
       this.#showRefusal(page.error);
       return;
     }
-    this.#show(page, request);
-    this.solveTimer = setTimeout(() => this.#solve(request), SOLVE_DELAY_MS);
-    clearTimeout(this.speakTimer);
-    this.speakTimer = setTimeout(() => setText(this.live, answer.summary(page.estimate, this.#card())), SPEAK_DELAY_MS);
+    this.#show(page, state);
+    this.solveTimer = setTimeout(() => this.#solve(state), SOLVE_DELAY_MS);
+    this.#say(answer.summary(page.estimate, this.#card()));
   }
 
-  async #solve(request) {
-    if (request.card === null) {
+  /** Tells a screen reader, once the typing has stopped. */
+  #say(sentence) {
+    clearTimeout(this.speakTimer);
+    this.speakTimer = setTimeout(() => setText(this.live, sentence), SPEAK_DELAY_MS);
+  }
+
+  async #solve(state) {
+    if (state.card === null) {
       this.solveBox.replaceChildren();
       return;
     }
     let solved;
     try {
-      solved = await this.engine.ask("solve", { ...request, op: "solve" });
+      solved = await this.engine.ask("solve", { ...toRequest(state), op: "solve" });
     } catch {
       return; // the page's own answer stands without it
     }
-    if (solved === null || solved.error !== undefined || this.shown?.request !== request) return;
+    if (solved === null || solved.error !== undefined || this.shown.state !== state) return;
     this.#showSolved(solved);
   }
 
@@ -179,13 +193,16 @@ class Calculator {
     return this.cards.get(this.shown.request.card) ?? null;
   }
 
-  #show(page, request) {
-    this.shown = { ...page, request };
+  #show(page, state) {
+    const request = toRequest(state);
+    this.shown = { ...page, state, request };
     const card = this.#card();
     const result = page.estimate;
     this.form.markError(null);
-    this.answerBox.classList.remove("tf-stale");
-    this.headBox.replaceChildren(answer.headline(result, card));
+    this.answerBox.classList.remove("tf-stale", "tf-waiting");
+    this.headBox.replaceChildren(answer.headline({ result, card, setup: this.#setup() }));
+    if (this.isFocusLost && document.activeElement === document.body) this.headBox.focus();
+    this.isFocusLost = false;
     const changes = result.card === null || result.card.verdict === "fits" ? null : answer.changes(result.changes, (suggestion) => this.#change(changesOf(suggestion, this.state)));
     this.changesBox.replaceChildren(...(changes === null ? [] : [changes]));
     this.barsBox.replaceChildren(phaseBars(result, card));
@@ -196,6 +213,7 @@ class Calculator {
     this.strip.className = `tf-strip verdict-${result.card?.verdict ?? "none"}`;
     setText(this.strip, answer.summary(result, card));
     this.#showCurve();
+    this.root.dataset.shown = encode(state);
     if (page.solve !== undefined) this.#showSolved(page.solve);
   }
 
@@ -224,7 +242,7 @@ class Calculator {
 
   #showSolved(solved) {
     this.solveBox.replaceChildren(
-      el("h3", { class: "tf-section-title" }, "What would fit"),
+      el("h2", { class: "tf-section-title" }, "What would fit"),
       answer.solutions(solved, {
         cardName: (id) => this.cards.get(id)?.name ?? id,
         onApply: (changes) => this.#change(changes),
@@ -233,9 +251,11 @@ class Calculator {
   }
 
   #showRefusal(error) {
-    this.form.markError(error.field ?? null);
+    this.#show(this.shown, this.shown.state);
+    this.form.markError(error.field);
     this.answerBox.classList.add("tf-stale");
-    this.#showProblems([`${error.message} (${error.field}: ${error.code})`, "The figures below are those of the last set-up that could be computed."]);
+    delete this.root.dataset.shown;
+    this.#showProblems([error.message, "The figures below are those of the set-up that they name."]);
   }
 
   #showProblems(sentences) {
@@ -243,38 +263,53 @@ class Calculator {
     this.problems.replaceChildren(...sentences.map((sentence) => el("p", { role: "alert" }, sentence)));
   }
 
-  #showProgress(progress) {
-    const isWaiting = progress !== null;
-    this.status.hidden = !isWaiting;
-    if (!isWaiting) return;
-    const bar = this.status.querySelector("progress") ?? el("progress", { max: 1, "aria-label": "Loading the calculator" });
-    bar.value = progress.share;
-    this.status.replaceChildren(bar, el("span", {}, `${progress.label}… the answer shown is already complete for the settings it names.`));
+  /** Until Python has started, a place of waiting where the verdict will be. */
+  #wait() {
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    this.status.hidden = true;
+    this.root.setAttribute("aria-busy", "true");
+    this.answerBox.classList.add("tf-waiting");
+    this.progress ??= el("progress", { max: 1, value: 0, "aria-label": "Starting the calculator" });
+    this.progressLabel ??= el("span", {}, "Starting");
+    this.headBox.replaceChildren(el("p", { class: "tf-progress" }, this.progress, this.progressLabel));
+    setText(this.strip, "Starting the calculator…");
+  }
+
+  #showProgress({ label, share }) {
+    if (!this.isWaiting) return; // it starts by itself, and nobody asked
+    this.progress.value = share;
+    setText(this.progressLabel, `${label}…`);
   }
 
   #showFailure(message) {
+    const wasWaiting = this.isWaiting;
+    this.isWaiting = false;
     this.root.removeAttribute("aria-busy");
+    if (wasWaiting) this.#show(this.shown, this.shown.state);
+    delete this.root.dataset.shown;
+    const again = () => {
+      this.engine.reset();
+      this.status.hidden = true;
+      this.#compute();
+    };
     this.status.hidden = false;
     this.status.replaceChildren(
       el(
         "p",
         { role: "alert", class: "tf-failure" },
-        `The calculator could not run: ${message}. The answer shown stands for the settings that it names, and the tables of all models need no script. `,
-        el(
-          "button",
-          {
-            type: "button",
-            class: "tf-link-button",
-            onclick: () => {
-              this.engine.reset();
-              this.engine.start();
-              this.#compute();
-            },
-          },
-          "Try again",
-        ),
+        `The calculator could not run: ${message}. The answer below is the one for the set-up that it names; ` +
+          "the tables of models and cards need no script. ",
+        el("button", { type: "button", class: "tf-link-button", onclick: again }, "Try again"),
       ),
     );
+  }
+
+  /** The set-up of the answer in one line, so that it can be quoted. */
+  #setup() {
+    const { request } = this.shown;
+    const optimizer = this.catalogue.optimizers.find((entry) => entry.id === request.optimizer);
+    return [this.#modelName(), ...answer.setupWords(request, optimizer?.name ?? request.optimizer)].join(" · ");
   }
 
   #modelName() {
@@ -300,7 +335,7 @@ class Calculator {
       request: this.shown.request,
       card: this.#card(),
       modelName: this.#modelName(),
-      link: this.#link(),
+      link: this.#link(this.shown.state),
     });
     const button = (label, onclick) => el("button", { type: "button", class: "tf-button", onclick }, label);
     return el(

@@ -3,6 +3,7 @@
    One call is in flight at a time. Each kind of question has one waiting place, and a newer question
    takes it over: while someone types, only the first and the latest state are computed. */
 
+const START_LIMIT_MS = 120_000; // 6 MB over a slow line
 const ANSWER_LIMIT_MS = 20_000;
 
 export class Engine {
@@ -41,6 +42,7 @@ export class Engine {
       this.#fail(event.message || "a file of the calculator could not be loaded");
     });
     this.#worker.postMessage({ type: "start" });
+    this.#watch(START_LIMIT_MS, "it did not start");
   }
 
   /**
@@ -65,15 +67,19 @@ export class Engine {
     this.#waiting.delete(kind);
     this.#inFlight = { id: this.#nextId++, ...question };
     this.#worker.postMessage({ type: "run", id: this.#inFlight.id, text: JSON.stringify(question.request) });
-    this.#watchdog = setTimeout(() => {
-      this.#fail(`one answer took longer than ${ANSWER_LIMIT_MS / 1000} seconds and was stopped`);
-    }, ANSWER_LIMIT_MS);
+    this.#watch(ANSWER_LIMIT_MS, "one answer did not come");
+  }
+
+  #watch(limitMs, what) {
+    clearTimeout(this.#watchdog);
+    this.#watchdog = setTimeout(() => this.#fail(`${what} within ${limitMs / 1000} seconds`), limitMs);
   }
 
   #receive(message) {
     if (message.type === "progress") {
       this.listener.onProgress(message);
     } else if (message.type === "ready") {
+      clearTimeout(this.#watchdog);
       this.#state = "ready";
       this.listener.onReady();
       this.#sendNext();

@@ -80,6 +80,24 @@ export const GROUPS = Object.freeze([
         when: "adapter",
       },
       {
+        key: "lora.base_dtype",
+        label: "Frozen base stored as",
+        control: "select",
+        options: {
+          "nf4-dq": "NF4, double quantisation",
+          nf4: "NF4",
+          "gptq-int4": "GPTQ, 4 bits",
+          int8: "8 bits",
+        },
+        help: "Linear layers inside the blocks; embeddings, norms and head stay in 16 bits.",
+        names: {
+          axolotl: "load_in_4bit, load_in_8bit",
+          trl: "bnb_4bit_quant_type, bnb_4bit_use_double_quant",
+          llamafactory: "quantization_type, double_quantization",
+        },
+        when: "quantised",
+      },
+      {
         key: "lora.dropout",
         label: "Adapter dropout",
         control: "checkbox",

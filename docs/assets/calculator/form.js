@@ -397,6 +397,7 @@ export function buildForm({ catalogue, onChange }) {
       for (const [key, shower] of showers) shower(state[key]);
       const holds = {
         adapter: state.method !== "full",
+        quantised: state.method === "qlora",
         "named-stack": state.stack !== "generic",
       };
       for (const [box, condition] of conditional) box.hidden = !holds[condition];

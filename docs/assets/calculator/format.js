@@ -11,6 +11,7 @@ function grouped(value, digits) {
 /** Gigabytes without the unit: two decimals below 10, one above. */
 export function gbNumber(bytes) {
   const gb = bytes / GB;
+  if (bytes > 0 && gb < 0.005) return "<0.01";
   return grouped(gb, Math.abs(gb) < 10 ? 2 : 1);
 }
 

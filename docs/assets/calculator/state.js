@@ -21,6 +21,11 @@ export const FIELDS = Object.freeze({
   "lora.rank": { kind: "integer", default: 16, min: 1, max: 65536 },
   "lora.target_modules": { kind: "modules", default: "all-linear" },
   "lora.adapter_dtype": { kind: "choice", default: "fp32", choices: ["fp32", "bf16"] },
+  "lora.base_dtype": {
+    kind: "choice",
+    default: "nf4-dq",
+    choices: ["nf4-dq", "nf4", "gptq-int4", "int8"],
+  },
   "lora.dropout": { kind: "flag", default: false },
   "lora.train_embeddings": { kind: "flag", default: false },
   "lora.train_head": { kind: "flag", default: false },

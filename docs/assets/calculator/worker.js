@@ -23,20 +23,32 @@ boot
 
 const progress = (label, share) => self.postMessage({ type: "progress", label, share });
 
-async function fetched(url, what) {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${what} could not be loaded (HTTP ${response.status})`);
-  return response;
-}
+// When its WebAssembly does not arrive, Pyodide only logs that and never answers. So every fetch of this
+// worker is watched, Pyodide's own included; the responses stay the browser's, which keeps its code cache.
+const fetchOfBrowser = self.fetch;
+const failedFetch = new Promise((_, reject) => {
+  self.fetch = async (resource, options) => {
+    const name = String(resource?.url ?? resource).split("/").pop();
+    try {
+      const response = await fetchOfBrowser(resource, options);
+      if (!response.ok) throw new Error(`HTTP ${response.status}`);
+      return response;
+    } catch (error) {
+      const failure = new Error(`${name} could not be loaded (${error.message})`);
+      reject(failure);
+      throw failure;
+    }
+  };
+});
+failedFetch.catch(() => {}); // reported where it is awaited
 
 /** The function that answers requests, text to text. */
 async function load() {
   progress("Reading the list of files", 0.02);
-  const manifest = await (await fetched(MANIFEST_URL, "the list of files")).json();
-  const { core, pyodide: runtime } = manifest;
+  const { core, pyodide: runtime } = await (await fetch(MANIFEST_URL)).json();
   const folder = new URL(runtime.folder, MANIFEST_URL).href;
   // The archive travels while Python starts.
-  const archive = fetched(new URL(core.file, MANIFEST_URL), "the estimator").then((response) => response.arrayBuffer());
+  const archive = fetch(new URL(core.file, MANIFEST_URL)).then((response) => response.arrayBuffer());
   archive.catch(() => {}); // reported where it is awaited
   progress("Loading Python", 0.1);
   const { loadPyodide } = await import(new URL(runtime.entry, folder).href);
@@ -44,7 +56,7 @@ async function load() {
   const pyodide = await loadPyodide({
     indexURL: folder,
     stdLibURL: new URL(runtime.standard_library, folder).href,
-    // No packages are ever loaded; without these two it would fetch a list and know a foreign address.
+    // The list of further packages is empty and ours: without it, Pyodide would ask for one.
     lockFileContents: runtime.lock,
     packageBaseUrl: folder,
   });
@@ -61,7 +73,7 @@ let run = null;
 self.addEventListener("message", async ({ data }) => {
   if (data.type === "start") {
     try {
-      run = await load();
+      run = await Promise.race([load(), failedFetch]);
       self.postMessage({ type: "ready" });
     } catch (error) {
       self.postMessage({ type: "failed", message: lastLine(error) });

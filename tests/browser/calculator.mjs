@@ -1,0 +1,221 @@
+// Drives the calculator in Chromium. `scenario` names what to do; what came of it goes to the test,
+// which compares it with the core.
+
+import axe from "axe-core";
+import { parameters, report, withPage } from "./harness.mjs";
+
+const ANSWER_TIMEOUT_MS = 60_000;
+const address = (fragment = "") => `${parameters.url}calculator/${fragment}`;
+
+/** Waits until the page shows the answer of exactly this state. */
+async function shown(page, link) {
+  await page.waitForFunction(
+    (wanted) => document.getElementById("tf-calculator")?.dataset.shown === wanted,
+    link,
+    { timeout: ANSWER_TIMEOUT_MS },
+  );
+}
+
+/** What a reader sees of the answer. */
+function read(page) {
+  return page.evaluate(() => {
+    const text = (selector) => document.querySelector(selector)?.innerText ?? null;
+    const root = document.getElementById("tf-calculator");
+    return {
+      totalBytes: Number(document.querySelector("[data-tf=total]").dataset.bytes),
+      headline: text(".tf-verdict"),
+      setup: text(".tf-setup"),
+      formula: text(".tf-formula"),
+      notice: text(".tf-notice"),
+      status: text("[data-tf=status]"),
+      verdictWord: text(".tf-verdict-word"),
+      gridTotals: [...root.querySelectorAll(".tf-grid thead .tf-quiet")].map((cell) => cell.textContent),
+      cells: root.querySelectorAll(".tf-cell").length,
+      chosenCell: root.querySelector(".tf-cell-on")?.title ?? null,
+      fragment: location.hash,
+    };
+  });
+}
+
+const scenarios = {
+  /** A link, then a change of control: the answer after each, and the address at the end. */
+  async link_then_change() {
+    return withPage(async (page, record) => {
+      await page.goto(address(`#${parameters.link}`));
+      await shown(page, parameters.link);
+      const first = await read(page);
+      await page.getByLabel("ZeRO-3 / FSDP").check();
+      await page.getByRole("textbox", { name: "Number of GPUs" }).fill("8");
+      await page.getByRole("textbox", { name: "Sequence length" }).fill("8k");
+      await shown(page, parameters.changed);
+      await page.waitForFunction((wanted) => location.hash === `#${wanted}`, parameters.changed);
+      const second = await read(page);
+      await page.locator("dt", { hasText: "Longest sequence" }).waitFor();
+      const solutions = await page.evaluate(() =>
+        Object.fromEntries(
+          [...document.querySelectorAll(".tf-solution")].map((row) => [row.firstChild.innerText, row.lastChild.firstChild.textContent]),
+        ),
+      );
+      return { first, second, solutions, ...record };
+    });
+  },
+
+  /** The page without any script. */
+  async without_scripts() {
+    return withPage(
+      async (page) => {
+        await page.goto(address());
+        return { text: await page.locator("#tf-calculator").innerText() };
+      },
+      { context: { javaScriptEnabled: false } },
+    );
+  },
+
+  /** A file of the calculator is missing. */
+  async missing_file() {
+    return withPage(async (page) => {
+      await page.route(parameters.missing, (route) => route.fulfill({ status: 404, body: "" }));
+      await page.goto(address("#v=1&model=llama-3.1-8b&strategy=ddp"));
+      await page.locator("[data-tf=status]:not([hidden])").waitFor({ timeout: ANSWER_TIMEOUT_MS });
+      return { text: await page.locator("#tf-calculator").innerText(), ...(await read(page)) };
+    });
+  },
+
+  /** Fragments that nobody means well with, one after the other, in one page. */
+  async hostile_fragments() {
+    return withPage(async (page, record) => {
+      let dialogs = 0;
+      page.on("dialog", (dialog) => {
+        dialogs += 1;
+        dialog.dismiss();
+      });
+      await page.goto(address());
+      const outcomes = [];
+      for (const fragment of parameters.fragments) {
+        await page.evaluate((text) => {
+          location.hash = text;
+        }, fragment);
+        outcomes.push(
+          await page.evaluate(() => ({
+            notice: document.querySelector(".tf-notice").innerText,
+            foreign: document.querySelectorAll("#tf-calculator :is(script, iframe, img, object, embed, style)").length,
+          })),
+        );
+      }
+      await page.evaluate(() => {
+        location.hash = "#v=1&model=llama-3.1-8b&strategy=ddp";
+      });
+      await shown(page, "v=1&model=llama-3.1-8b&strategy=ddp");
+      const isTouched = await page.evaluate(() => "touched" in globalThis || "touched" in Object.prototype);
+      return { outcomes, dialogs, isTouched, final: await read(page), ...record };
+    });
+  },
+
+  /** Texts pasted as one's own model: the answer or the message after each. */
+  async pasted_models() {
+    return withPage(async (page, record) => {
+      await page.goto(address());
+      await page.getByText("Your own model").click();
+      const outcomes = [];
+      for (const text of parameters.texts) {
+        const area = page.getByLabel("config.json from Hugging Face");
+        await area.fill("");
+        await page.evaluate(() => {
+          delete document.getElementById("tf-calculator").dataset.shown;
+        });
+        await area.fill(text);
+        await page.waitForFunction(
+          () =>
+            document.getElementById("tf-calculator").dataset.shown !== undefined ||
+            document.querySelector("#tf-config-problem").hidden === false ||
+            document.querySelector(".tf-notice").hidden === false,
+          undefined,
+          { timeout: ANSWER_TIMEOUT_MS },
+        );
+        outcomes.push({
+          ...(await read(page)),
+          problem: await page.locator("#tf-config-problem").innerText(),
+        });
+      }
+      return { outcomes, ...record };
+    });
+  },
+
+  /** A whole estimate without a mouse. */
+  async keyboard_only() {
+    return withPage(async (page, record) => {
+      await page.goto(address());
+      const focusOn = async (id) => {
+        for (let presses = 0; presses < 80; presses += 1) {
+          if (await page.evaluate((wanted) => document.activeElement?.id === wanted, id)) return;
+          await page.keyboard.press("Tab");
+        }
+        throw new Error(`Tab does not reach #${id}`);
+      };
+      await page.locator("#tf-model").waitFor();
+      await focusOn("tf-model");
+      await page.keyboard.type(parameters.search);
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowUp");
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Tab"); // the summary of "your own model"
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("ArrowRight"); // from Full to LoRA
+      await shown(page, parameters.changed);
+      return { ...(await read(page)), ...record };
+    });
+  },
+
+  /** Accessibility rules, in one colour scheme, with an answer, a message and an open list on the page. */
+  async accessibility() {
+    return withPage(
+      async (page) => {
+        await page.goto(address(`#${parameters.link}`));
+        await shown(page, parameters.link);
+        await page.getByLabel("LoRA", { exact: true }).check();
+        await page.getByText("Your own model").click();
+        await page.getByRole("textbox", { name: "LoRA rank" }).fill("no number");
+        await page.getByRole("combobox", { name: "Card" }).click();
+        await page.locator("[role=option]").first().waitFor();
+        await page.evaluate(axe.source);
+        const { violations } = await page.evaluate(() => globalThis.axe.run("#tf-calculator"));
+        return violations.map(({ id, impact, nodes }) => ({
+          id,
+          impact,
+          where: nodes.slice(0, 5).map((node) => `${node.target.join(" ")}: ${node.failureSummary}`),
+        }));
+      },
+      { context: { colorScheme: parameters.scheme, viewport: { width: parameters.width, height: 800 } } },
+    );
+  },
+
+  /** Milliseconds to the first own answer, and from a change to its painted answer. */
+  async speed() {
+    return withPage(async (page) => {
+      await page.goto(address("#v=1&model=llama-3.1-8b&strategy=zero-3&num_gpus=8"));
+      await shown(page, "v=1&model=llama-3.1-8b&strategy=zero-3&num_gpus=8");
+      const firstAnswer = await page.evaluate(() => performance.now());
+      const changes = await page.evaluate(async (rounds) => {
+        const root = document.getElementById("tf-calculator");
+        const control = document.getElementById("tf-sequence_length");
+        const times = [];
+        for (let round = 0; round < rounds; round += 1) {
+          const length = 1000 + 37 * round;
+          const started = performance.now();
+          control.value = String(length);
+          control.dispatchEvent(new Event("input", { bubbles: true }));
+          while (!root.dataset.shown?.includes(`sequence_length=${length}`)) {
+            await new Promise((resolve) => setTimeout(resolve, 0));
+          }
+          await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+          times.push(performance.now() - started);
+          await new Promise((resolve) => setTimeout(resolve, 250)); // the solvers' turn
+        }
+        return times;
+      }, 15);
+      return { firstAnswer, changes };
+    });
+  },
+};
+
+report(await scenarios[parameters.scenario]());
