@@ -7,6 +7,7 @@ the build. A request takes the fields of an estimate; everything but `model` has
 Look-ups (plain results of the core; set one once with `{% set run = estimate(...) %}`):
     estimate(model=..., **request)   one estimate: `run.per_gpu.total`, `run.card.verdict`, ...
     solve(model=..., **request)      longest sequence, largest micro-batch, fewest GPUs, changes
+    refusal(**request)               the message of a request that the core refuses
     grid(model=..., **request)       cards x GPU counts
     curve(model=..., **request)      memory against sequence length
     fact(path)                       a catalog fact:
@@ -83,6 +84,15 @@ def _ask(op: str, request: dict[str, Any]) -> Result:
 def estimate(**request: Any) -> Result:
     """One estimate of the core."""
     return _ask("estimate", request)
+
+
+def refusal(**request: Any) -> str:
+    """What the core says to a request that it must refuse."""
+    answer: Result = json.loads(_run(json.dumps(request, sort_keys=True)))
+    if "error" not in answer:
+        raise MacroError(f"not refused: {request}")
+    message: str = answer["error"]["message"]
+    return message
 
 
 def solve(**request: Any) -> Result:
@@ -179,7 +189,7 @@ def static_default_answer() -> str:
     return calculator_default.html(_catalog())
 
 
-MACROS = (estimate, solve, grid, curve, fact, verdict, static_default_answer)
+MACROS = (estimate, refusal, solve, grid, curve, fact, verdict, static_default_answer)
 FILTERS = (gb, gib, mb, number, billions, percent, times)
 
 

@@ -201,6 +201,8 @@ def model_page(
         sections=sections,
         optimizer_names=optimizer_names,
         optimizer=optimizer,
+        optimizer_options=json.dumps(list(optimizer_names.items()), ensure_ascii=False),
+        length_options=json.dumps([each.workload.sequence_length for each in view.axes.workloads]),
         former_cards=former_cards,
         row_id=row_id,
         longest_columns=longest_sequence.columns(view),

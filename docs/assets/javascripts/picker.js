@@ -1,0 +1,115 @@
+// The home page's question: model, method and card lead to the row that answers it.
+"use strict";
+
+const form = document.querySelector(".tf-picker");
+const output = document.querySelector(".tf-picked");
+const api = form.dataset.api;
+const SIGNS = { fits: "✓", tight: "≈", no: "✕" };
+const WORDS = { fits: "fits", tight: "tight", no: "does not fit" };
+const SHORT = { ddp: "DDP", "zero-1": "ZeRO-1", "zero-2": "ZeRO-2", "zero-3": "ZeRO-3" };
+const files = new Map();
+
+async function json(path) {
+  if (!files.has(path)) {
+    files.set(
+      path,
+      fetch(api + path).then((response) => {
+        if (!response.ok) throw new Error(`${response.status}`);
+        return response.json().then((file) => file.items);
+      }),
+    );
+  }
+  return files.get(path);
+}
+
+function normal(text) {
+  return text.trim().toLowerCase();
+}
+
+async function modelId() {
+  const wanted = normal(form.elements.model.value);
+  const models = await json("models.json");
+  const names = (each) => [each.id, each.name, each.hugging_face].map(normal);
+  const exact = models.find((each) => names(each).includes(wanted));
+  if (exact || wanted.length < 3) return exact?.id;
+  const words = wanted.split(/[\s/_-]+/);
+  return models.find((each) => words.every((word) => names(each).join(" ").includes(word)))?.id;
+}
+
+/** Fewest GPUs of a card under the strategy that shards least; where none fits, the closest miss. */
+function answer(data, method, cardId) {
+  const { axes } = data;
+  const card = axes.card.indexOf(cardId);
+  const optimizer = axes.optimizer.indexOf("adamw");
+  const place = (names, index) => names.reduce((sum, name) => sum * axes[name].length + (index[name] ?? 0), 0);
+  let best = null;
+  axes.strategy.forEach((strategy, s) => {
+    const index = { method: axes.method.indexOf(method), optimizer, strategy: s, card };
+    const first = data.first_num_gpus[place(data.first_num_gpus_axes, index)];
+    const counts = strategy === "single" ? [1] : data.allowed_gpu_counts[card].filter((count) => strategy !== "ddp" || count > 1);
+    for (const count of first ? [first] : counts) {
+      index.num_gpus = axes.num_gpus.indexOf(count);
+      const bytes = data.total_bytes_per_gpu[place(data.total_bytes_per_gpu_axes, index)];
+      const fits = bytes <= data.fits_up_to_bytes[card];
+      const verdict = fits ? "fits" : bytes <= data.tight_up_to_bytes[card] ? "tight" : "no";
+      const rank = { fits: 0, tight: 1, no: 2 }[verdict];
+      const weight = verdict === "no" ? bytes : count;
+      if (!best || rank < best.rank || (rank === best.rank && weight < best.weight)) {
+        best = { strategy, count, bytes, verdict, rank, weight };
+      }
+    }
+  });
+  return best;
+}
+
+async function update() {
+  const id = await modelId();
+  if (!id) {
+    output.textContent = "No such model in the catalog. The calculator takes a config.json.";
+    return null;
+  }
+  const [data] = await json(`models/${id}.json`);
+  const { method, card } = Object.fromEntries(new FormData(form));
+  const best = answer(data, method, card);
+  const name = form.elements.card.selectedOptions[0].textContent;
+  const link = document.createElement("a");
+  link.href = `models/${id}/#${method}--adamw--${best.strategy}--${card}`;
+  link.textContent = `${best.count} × ${name}`;
+  const gb = document.createElement("span");
+  gb.textContent = `${(best.bytes / 1e9).toFixed(1)} GB per GPU`;
+  const verdict = document.createElement("span");
+  verdict.className = `v-${best.verdict}`;
+  verdict.textContent = `${SIGNS[best.verdict]} ${WORDS[best.verdict]}`;
+  output.replaceChildren(link, SHORT[best.strategy] ? ` with ${SHORT[best.strategy]} ` : " ", gb, " ", verdict);
+  return link.href;
+}
+
+async function start() {
+  const [models, cards] = await Promise.all([json("models.json"), json("cards.json")]);
+  const option = (value, text) => Object.assign(document.createElement("option"), { value, textContent: text });
+  document.getElementById("tf-models").replaceChildren(...models.map((each) => option(each.id, each.name)));
+  const select = form.elements.card;
+  const chosen = select.value;
+  const vendors = Map.groupBy
+    ? Map.groupBy(cards, (card) => card.vendor)
+    : cards.reduce((map, card) => map.set(card.vendor, [...(map.get(card.vendor) ?? []), card]), new Map());
+  select.replaceChildren(
+    ...[...vendors].map(([vendor, listed]) => {
+      const group = document.createElement("optgroup");
+      group.label = vendor;
+      listed.sort((a, b) => a.memory_marketed_gb - b.memory_marketed_gb || a.name.localeCompare(b.name));
+      group.append(...listed.map((card) => option(card.id, card.name)));
+      return group;
+    }),
+  );
+  select.value = chosen;
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const href = await update();
+  if (href) location.assign(href);
+});
+form.addEventListener("change", update);
+form.addEventListener("focusin", start, { once: true });
+form.addEventListener("pointerenter", start, { once: true });

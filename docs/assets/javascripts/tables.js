@@ -1,0 +1,403 @@
+// Addresses and copies of table rows, and the tables of a model page for other optimizers and lengths.
+// The tables are complete without this script; it reads the page's JSON when a reader asks for more.
+"use strict";
+
+const METHODS = { full: "Full fine-tuning", lora: "LoRA", qlora: "QLoRA" };
+const STRATEGIES = {
+  single: "Single GPU",
+  ddp: "DDP",
+  "zero-1": "ZeRO-1",
+  "zero-2": "ZeRO-2",
+  "zero-3": "ZeRO-3 / FSDP",
+};
+const SIGNS = { fits: "✓", tight: "≈", no: "✕" };
+const article = document.querySelector("article");
+const modelPage = document.querySelector("[data-model]");
+
+/* Elements and text */
+
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+const said = element("p", { className: "tf-said" });
+said.setAttribute("role", "status");
+article.append(said);
+
+async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = element("textarea", { value: text, className: "tf-said" });
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  said.textContent = `${what} copied`;
+}
+
+function addressOf(id) {
+  return `${location.origin}${location.pathname}#${id}`;
+}
+
+function textOf(cell) {
+  return cell.innerText.replace(/\s+/g, " ").trim();
+}
+
+/* A table as rows of text, with its two header rows joined into one */
+
+function matrixOf(table) {
+  const head = [];
+  [...table.tHead.rows].forEach((row, index) => {
+    let column = 0;
+    for (const cell of row.cells) {
+      while (head[column]?.until > index) column += 1;
+      for (let span = 0; span < cell.colSpan; span += 1) {
+        const before = head[column + span]?.text;
+        const text = textOf(cell);
+        head[column + span] = { text: before ? `${before} ${text}` : text, until: index + cell.rowSpan };
+      }
+      column += cell.colSpan;
+    }
+  });
+  const rows = [...table.tBodies].flatMap((body) =>
+    [...body.rows].filter((row) => !row.hidden && row.cells.length === head.length),
+  );
+  return { head: head.map((each) => each.text), rows };
+}
+
+function rowTexts(row) {
+  return [...row.cells].map((cell) => {
+    const clone = cell.cloneNode(true);
+    clone.querySelector(".tf-tools")?.remove();
+    clone.querySelectorAll("small").forEach((small) => small.prepend(" "));
+    return clone.textContent.replace(/\s+/g, " ").trim();
+  });
+}
+
+function titleOf(table) {
+  const details = table.closest("details.tf-grid");
+  const page = document.querySelector("h1").firstChild.textContent.trim();
+  if (!details) return page;
+  const section = details.closest(".tf-section");
+  const optimizer = section.dataset.optimizerName;
+  return [page, METHODS[section.dataset.method], optimizer, STRATEGIES[details.dataset.strategy]].join(", ");
+}
+
+function markdown(table, rows, id) {
+  const { head } = matrixOf(table);
+  const line = (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  const rule = head.map((_, index) => (index ? "---:" : "---"));
+  return [
+    `**${titleOf(table)}** (GB per GPU; ✓ fits, ≈ tight, ✕ does not fit)`,
+    "",
+    line(head),
+    line(rule),
+    ...rows.map((row) => line(rowTexts(row))),
+    "",
+    `[Conditions and all figures](${addressOf(id)})`,
+    "",
+  ].join("\n");
+}
+
+function csv(table) {
+  const { head, rows } = matrixOf(table);
+  const quote = (cell) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  return [head, ...rows.map(rowTexts)].map((cells) => cells.map(quote).join(",")).join("\n") + "\n";
+}
+
+/* Tools: one set per open table, one that follows the row under pointer or focus */
+
+function button(label, title, action) {
+  const made = element("button", { type: "button", textContent: label, title });
+  made.addEventListener("click", action);
+  return made;
+}
+
+function tableId(table) {
+  return table.closest("details[id], figure[id], [id]")?.id ?? "";
+}
+
+function addTableTools(table) {
+  if (table.dataset.tools) return;
+  table.dataset.tools = "yes";
+  const tools = element(
+    "p",
+    { className: "tf-tools" },
+    button("Copy link", "Copy this table's address", () => copy(addressOf(tableId(table)), "Link")),
+    button("Copy Markdown", "Copy this table as Markdown", () =>
+      copy(markdown(table, matrixOf(table).rows, tableId(table)), "Table"),
+    ),
+    button("Copy CSV", "Copy this table as CSV", () => copy(csv(table), "Table")),
+  );
+  table.closest(".tf-scroll").after(tools);
+}
+
+const rowTools = element(
+  "span",
+  { className: "tf-tools" },
+  button("Link", "Copy this row's address", (event) => {
+    copy(addressOf(idOfRow(event.target.closest("tr"))), "Link");
+  }),
+  button("Markdown", "Copy this row as Markdown", (event) => {
+    const row = event.target.closest("tr");
+    copy(markdown(row.closest("table"), [row], idOfRow(row)), "Row");
+  }),
+);
+let focusedCard = null;
+
+function idOfRow(row) {
+  if (focusedCard && row.contains(focusedCard)) return focusedCard.id;
+  return row.querySelector("th[scope=row] a.tf-target")?.id ?? row.querySelector("th[scope=row] a[id]")?.id ?? row.id;
+}
+
+function showRowTools(event) {
+  const row = event.target.closest?.("table.t tbody tr");
+  const header = row?.querySelector("th[scope=row]");
+  if (!header || !idOfRow(row)) return;
+  const card = event.target.closest("a[id]");
+  if (card) focusedCard = card;
+  if (rowTools.parentElement !== header) header.append(rowTools);
+}
+article.addEventListener("pointerover", showRowTools);
+article.addEventListener("focusin", showRowTools);
+
+/* Other optimizers and lengths, from the page's JSON */
+
+let loading = null;
+function load() {
+  loading ??= fetch(modelPage.dataset.model).then((response) => {
+    if (!response.ok) throw new Error(`${response.status}`);
+    return response.json().then((file) => file.items[0]);
+  });
+  return loading;
+}
+
+function figures(data, section, strategy) {
+  const { axes } = data;
+  const position = [
+    axes.method.indexOf(section.dataset.method),
+    axes.optimizer.indexOf(section.dataset.optimizer),
+    axes.strategy.indexOf(strategy),
+  ];
+  const flat = (names, index) => names.reduce((sum, name, place) => sum * axes[name].length + index[place], 0);
+  const total = (count, length) =>
+    data.total_bytes_per_gpu[
+      flat(data.total_bytes_per_gpu_axes, [...position, axes.num_gpus.indexOf(count), length])
+    ];
+  const first = (length, card) =>
+    data.first_num_gpus[flat(data.first_num_gpus_axes, [...position, length, card])];
+  const counts = (card) => {
+    if (strategy === "single") return [1];
+    return data.allowed_gpu_counts[card].filter((count) => strategy !== "ddp" || count > 1);
+  };
+  const verdict = (bytes, card) => {
+    if (bytes <= data.fits_up_to_bytes[card]) return "fits";
+    return bytes <= data.tight_up_to_bytes[card] ? "tight" : "no";
+  };
+  const cell = (card, count, length) => {
+    const bytes = total(count, length);
+    return { count, bytes, verdict: verdict(bytes, card) };
+  };
+  const answer = (card, length) => {
+    const found = first(length, card);
+    const cells = (found ? [found] : counts(card)).map((count) => cell(card, count, length));
+    return cells.find((each) => each.verdict !== "no") ?? cells.at(-1) ?? null;
+  };
+  return { counts, cell, answer };
+}
+
+function gigabytes(bytes) {
+  const value = bytes / 1e9;
+  return value >= 999.95
+    ? Math.round(value).toLocaleString("en-US")
+    : value.toFixed(1);
+}
+
+function tableCell(cell, withCount) {
+  if (!cell) return element("td", { className: "na", textContent: "–" });
+  const count = withCount ? `${cell.count} × ` : "";
+  return element("td", {
+    className: `v-${cell.verdict}`,
+    textContent: `${SIGNS[cell.verdict]} ${count}${gigabytes(cell.bytes)}`,
+  });
+}
+
+/** Card groups as the page has them: id, short name and size in the page's order. */
+function cardsOf(details) {
+  return [...details.querySelectorAll("th[scope=row] a[href]")].map((link) => {
+    let size = link.previousElementSibling;
+    while (size && size.tagName !== "SPAN") size = size.previousElementSibling;
+    return { id: link.dataset.card, name: link.textContent, size: size.textContent };
+  });
+}
+
+function redraw(details, data, section) {
+  const { strategy } = details.dataset;
+  const { counts, cell, answer } = figures(data, section, strategy);
+  const table = details.querySelector("table");
+  details.cards ??= cardsOf(details).sort(
+    (a, b) => parseInt(a.size, 10) - parseInt(b.size, 10),
+  );
+  const heads = [...table.tHead.rows[1].cells].slice(0, -data.axes.sequence_length.length);
+  const columns = heads.map((head) => parseInt(head.textContent, 10));
+  const length = data.axes.sequence_length.indexOf(Number(section.dataset.length));
+  const merged = new Map();
+  for (const card of details.cards) {
+    const index = data.axes.card.indexOf(card.id);
+    const available = counts(index);
+    const cells = columns.map((count) => {
+      const used = strategy === "ddp" ? available[0] : count;
+      return available.includes(used) ? cell(index, used, length) : null;
+    });
+    const answers = data.axes.sequence_length.map((_, each) => answer(index, each));
+    const hopeless = [...cells, ...answers].every((each) => !each || each.verdict === "no");
+    const key = JSON.stringify([hopeless ? "" : card.size, cells, answers]);
+    if (!merged.has(key)) merged.set(key, { cells, answers, hopeless, cards: [] });
+    merged.get(key).cards.push(card);
+  }
+  const rows = [...merged.values()].sort((a, b) => Number(a.hopeless) - Number(b.hopeless));
+  const prefix = `${section.dataset.method}--${section.dataset.optimizer}--${strategy}`;
+  details.id = prefix;
+  table.tBodies[0].replaceChildren(
+    ...rows.map((row) => {
+      const header = element("th", { scope: "row" });
+      row.cards.forEach((card, index) => {
+        const sameSize = index > 0 && row.cards[index - 1].size === card.size;
+        if (index > 0) header.append(sameSize ? ", " : " ");
+        if (!sameSize) header.append(element("span", { textContent: card.size }), " ");
+        const id = `${prefix}--${card.id}`;
+        const link = element("a", { id, href: `#${id}`, textContent: card.name });
+        link.dataset.card = card.id;
+        header.append(link);
+      });
+      return element(
+        "tr",
+        {},
+        header,
+        ...row.cells.map((each) => tableCell(each, false)),
+        ...row.answers.map((each) => tableCell(each, true)),
+      );
+    }),
+  );
+  const label = Number(section.dataset.length).toLocaleString("en-US");
+  table.querySelector("[data-length-head]").textContent = `GB per GPU at ${label} tokens on`;
+  const outcome = details.querySelector("summary span");
+  outcome.textContent = section.dataset.optimizer === section.dataset.default ? details.outcome : "";
+}
+
+async function show(section, optimizer, length) {
+  const select = section.querySelector("[data-control=optimizer]");
+  section.dataset.optimizer = optimizer;
+  section.dataset.optimizerName = select.querySelector(`option[value="${CSS.escape(optimizer)}"]`).textContent;
+  section.dataset.length = length;
+  select.value = optimizer;
+  section.querySelector("[data-control=length]").value = length;
+  try {
+    const data = await load();
+    for (const details of section.querySelectorAll("details.tf-grid")) redraw(details, data, section);
+    said.textContent = `${METHODS[section.dataset.method]}, ${section.dataset.optimizerName}, ${length} tokens`;
+  } catch (error) {
+    said.textContent = `The figures could not be loaded (${error.message}); the tables keep AdamW.`;
+  }
+}
+
+function addControls(section) {
+  section.querySelectorAll("details.tf-grid").forEach((details) => {
+    details.outcome = details.querySelector("summary span").textContent;
+  });
+  const choose = (name, label, options, chosen) => {
+    const select = element("select");
+    select.dataset.control = name;
+    for (const [value, text] of options) select.append(element("option", { value, textContent: text }));
+    select.value = chosen;
+    select.addEventListener("change", () => {
+      const [optimizer, length] = ["optimizer", "length"].map(
+        (each) => section.querySelector(`[data-control=${each}]`).value,
+      );
+      show(section, optimizer, length);
+    });
+    return element("label", {}, `${label} `, select);
+  };
+  const optimizers = JSON.parse(modelPage.dataset.optimizers);
+  const lengths = JSON.parse(modelPage.dataset.lengths).map((length) => [
+    String(length),
+    `${length.toLocaleString("en-US")} tokens`,
+  ]);
+  section.dataset.default = section.dataset.optimizer;
+  section.dataset.optimizerName = optimizers.find(([id]) => id === section.dataset.optimizer)[1];
+  section.dataset.length = lengths[0][0];
+  section.prepend(
+    element(
+      "p",
+      { className: "tf-controls" },
+      choose("optimizer", "Optimizer", optimizers, section.dataset.optimizer),
+      choose("length", "Sequence length", lengths, lengths[0][0]),
+    ),
+  );
+}
+
+/* Addresses */
+
+async function reveal() {
+  document.querySelectorAll(".tf-target").forEach((each) => each.classList.remove("tf-target"));
+  let id;
+  try {
+    id = decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return;
+  }
+  if (!id) return;
+  let found = document.getElementById(id);
+  const [method, optimizer] = id.split("--");
+  if (!found && modelPage && optimizer) {
+    const section = document.querySelector(`.tf-section[data-method="${CSS.escape(method)}"]`);
+    const known = JSON.parse(modelPage.dataset.optimizers).some(([each]) => each === optimizer);
+    if (!section || !known) return;
+    await show(section, optimizer, section.dataset.length);
+    found = document.getElementById(id);
+  }
+  if (!found) return;
+  for (let outer = found.closest("details"); outer; outer = outer.parentElement.closest("details")) {
+    outer.open = true;
+  }
+  const row = found.closest("table.t tbody tr");
+  if (row) {
+    row.classList.add("tf-target");
+    if (found !== row) found.classList.add("tf-target");
+    focusedCard = null;
+  }
+  if (row || found.matches("details")) found.scrollIntoView({ block: "center" });
+}
+
+/* Filter of the index pages */
+
+for (const box of document.querySelectorAll(".tf-filter")) {
+  const input = box.querySelector("input");
+  box.hidden = false;
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const body of document.querySelectorAll(`${input.dataset.table} tbody`)) {
+      let shown = 0;
+      for (const row of body.rows) {
+        if (row.classList.contains("tf-group")) continue;
+        const text = `${row.id} ${row.textContent} ${body.rows[0].textContent}`.toLowerCase();
+        row.hidden = !words.every((word) => text.includes(word));
+        shown += row.hidden ? 0 : 1;
+      }
+      body.hidden = shown === 0;
+    }
+  });
+}
+
+if (modelPage) document.querySelectorAll(".tf-section").forEach(addControls);
+document.querySelectorAll("table.t").forEach((table) => {
+  const details = table.closest("details");
+  if (!details || details.open) addTableTools(table);
+  else details.addEventListener("toggle", () => addTableTools(table), { once: true });
+});
+window.addEventListener("hashchange", reveal);
+reveal();
