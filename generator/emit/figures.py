@@ -15,7 +15,7 @@ from typing import Any
 
 from generator.core.units import GB, GIB
 
-WIDTH = 460
+WIDTH = 400
 FONT = 13
 SMALL = 12
 LINE_COLOURS = {
@@ -214,7 +214,7 @@ def curves(
     x_words: Callable[[float], str] = lambda value: f"{value:,.0f}",
 ) -> Picture:
     """Lines over a doubling x axis, each labelled at its end, with horizontal limits."""
-    left, right, top, bottom = 40.0, WIDTH - 104.0, 34.0, 250.0
+    left, right, top, bottom = 34.0, WIDTH - 96.0, 34.0, 230.0
     xs = sorted({x for line in lines for x, _ in line.points})
     highest = max([y for line in lines for _, y in line.points] + [value for value, _ in limits])
     step = next(
@@ -466,18 +466,18 @@ def _sharding() -> Picture:
         ("optimizer_states", 1),
         ("activations", 9),
     ]
-    gpu_width, cell_height = 86.0, 9.0
-    left = 100.0
+    gpu_width, step, cell_height = 71.0, 75.0, 9.0
+    left = 102.0
     middle = left + gpu_width / 2
     body = [
-        _text(middle + 90 * gpu, 14, f"GPU {gpu}", size=SMALL, text_anchor="middle")
+        _text(middle + step * gpu, 14, f"GPU {gpu}", size=SMALL, text_anchor="middle")
         for gpu in range(4)
     ]
     y = 24.0
     for label, stage in rows:
         body.append(_text(0, y + 26, label))
         for gpu in range(4):
-            x = left + gpu * 90
+            x = left + gpu * step
             for index, (line, from_stage) in enumerate(tensors):
                 top = y + index * (cell_height + 2)
                 colour = _colour(line)
@@ -532,19 +532,20 @@ def _box(x: float, y: float, width: float, height: float, label: str, colour: st
 
 def _allocated_reserved() -> Picture:
     body = [
-        *_box(0, 4, 456, 200, "nvidia-smi: everything on the card", "var(--tf-overhead, #8d9299)"),
-        *_box(14, 34, 300, 156, "reserved by PyTorch", "var(--tf-gradients, #3579b8)"),
-        *_box(28, 64, 190, 112, "allocated: live tensors", "var(--tf-activations, #c2610c)"),
-        _text(40, 108, "weights, gradients,", size=SMALL),
-        _text(40, 125, "states, activations,", size=SMALL),
-        _text(40, 142, "logits", size=SMALL),
-        _text(228, 100, "freed blocks,", size=SMALL),
-        _text(228, 117, "kept for reuse,", size=SMALL),
-        _text(228, 134, "and gaps", size=SMALL),
-        _text(326, 84, "CUDA context,", size=SMALL),
-        _text(326, 101, "kernels,", size=SMALL),
-        _text(326, 118, "NCCL,", size=SMALL),
-        _text(326, 135, "other processes", size=SMALL),
+        *_box(1, 4, 398, 200, "nvidia-smi: everything on the card", "var(--tf-overhead, #8d9299)"),
+        *_box(11, 34, 276, 160, "reserved by PyTorch", "var(--tf-gradients, #3579b8)"),
+        *_box(21, 64, 162, 120, "allocated: tensors", "var(--tf-activations, #c2610c)"),
+        _text(32, 108, "weights, gradients,", size=SMALL),
+        _text(32, 125, "states, activations,", size=SMALL),
+        _text(32, 142, "logits", size=SMALL),
+        _text(192, 100, "freed blocks,", size=SMALL),
+        _text(192, 117, "kept for reuse,", size=SMALL),
+        _text(192, 134, "and gaps", size=SMALL),
+        _text(296, 84, "CUDA context,", size=SMALL),
+        _text(296, 101, "kernels,", size=SMALL),
+        _text(296, 118, "NCCL,", size=SMALL),
+        _text(296, 135, "other", size=SMALL),
+        _text(296, 152, "processes", size=SMALL),
     ]
     return Picture(
         title="Allocated inside reserved inside what nvidia-smi shows",
@@ -588,7 +589,7 @@ def _not_modelled() -> Picture:
     inside = "var(--tf-gradients, #3579b8)"
     outside = "var(--tf-overhead, #8d9299)"
     body = [
-        *_box(0, 4, 220, 186, "GPU: estimated", inside),
+        *_box(1, 4, 194, 196, "GPU: estimated", inside),
         *(
             _text(12, 50 + 19 * row, words, size=SMALL)
             for row, words in enumerate(
@@ -602,15 +603,16 @@ def _not_modelled() -> Picture:
                 )
             )
         ),
-        *_box(236, 4, 220, 84, "GPU: not estimated", outside),
-        _text(248, 48, "loading, evaluation, saving,", size=SMALL),
-        _text(248, 66, "reference models, vLLM", size=SMALL),
-        *_box(236, 100, 104, 90, "Host", outside),
-        _text(248, 144, "offload,", size=SMALL),
-        _text(248, 162, "paging", size=SMALL),
-        *_box(352, 100, 104, 90, "Disk", outside),
-        _text(364, 144, "NVMe offload,", size=SMALL),
-        _text(364, 162, "checkpoints", size=SMALL),
+        *_box(205, 4, 194, 104, "GPU: not estimated", outside),
+        _text(216, 48, "loading, evaluation,", size=SMALL),
+        _text(216, 66, "saving, reference", size=SMALL),
+        _text(216, 84, "models, vLLM", size=SMALL),
+        *_box(205, 118, 92, 82, "Host", outside),
+        _text(216, 160, "offload,", size=SMALL),
+        _text(216, 178, "paging", size=SMALL),
+        *_box(307, 118, 92, 82, "Disk", outside),
+        _text(318, 160, "NVMe,", size=SMALL),
+        _text(318, 178, "checkpoints", size=SMALL),
     ]
     return Picture(
         title="Inside and outside the estimate",
@@ -621,7 +623,7 @@ def _not_modelled() -> Picture:
             "engines on the GPU; offload and paging to the host; NVMe offload and checkpoints on "
             "disk."
         ),
-        height=196,
+        height=206,
         body=tuple(body),
     )
 
