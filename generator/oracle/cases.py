@@ -154,6 +154,14 @@ def _dense_variants() -> Iterator[Values]:
     yield _case("qwen2.5-72b", (4096, 1), **full, **FP32_ADAPTERS)
     yield _case("qwen2.5-32b", (4096, 2), **full, **FP32_ADAPTERS)
     yield _case("qwen2.5-32b", (2048, 1), **full)
+    selective: Values = {"activation_checkpointing": "selective"}
+    for model, workload in (
+        ("llama-3.1-8b", (4096, 1)),
+        ("llama-3.2-1b", (4096, 2)),
+        ("llama-2-7b", (2048, 2)),
+        ("qwen3-8b", (4096, 1)),
+    ):
+        yield _case(model, workload, **selective)
     for bucket_view in (False, True):
         ddp: Values = {"strategy": "ddp", "num_gpus": 2, "gradient_as_bucket_view": bucket_view}
         yield _case(one, (2048, 2), **ddp, **full)
@@ -196,6 +204,8 @@ def _sharded() -> Iterator[Values]:
     yield _case("llama-3.2-1b", (2048, 2), num_gpus=4, precision="amp", **stored)
     yield _case("mistral-7b-instruct-v0.3", (4096, 1), num_gpus=8, **stored)
     yield _case("llama-3.1-8b", (2048, 1), num_gpus=4, **stored, **FP32_ADAPTERS)
+    selective = {**full, "activation_checkpointing": "selective"}
+    yield _case("llama-3.1-8b", (4096, 1), num_gpus=8, precision="amp", **selective)
     fused = {**full, "optimizer_implementation": "fused"}
     yield _case("llama-2-7b", (2048, 1), num_gpus=2, precision="amp", **fused)
     yield _case("qwen2.5-7b", (2048, 2), num_gpus=8, **fused, **FP32_ADAPTERS)

@@ -16,6 +16,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from generator.oracle import emulation
 from generator.oracle.case import Case, Result
+from generator.oracle.checkpointing import enable_checkpointing
 from generator.oracle.models import build_model, count_base_parameters, count_trainable_parameters
 from generator.oracle.optimizers import StepOptimizer, make_optimizer
 from generator.oracle.strategies import apply_strategy
@@ -90,10 +91,7 @@ class StepRun:
         self.num_parameters = count_base_parameters(model)
         self.num_trainable_parameters = count_trainable_parameters(model)
         model.train()
-        if case.activation_checkpointing == "full":
-            model.gradient_checkpointing_enable(
-                gradient_checkpointing_kwargs={"use_reentrant": False}
-            )
+        enable_checkpointing(model, case.activation_checkpointing)
         self.tracker = Tracker()
         self.parameter_bytes = 0
         self.gradient_bytes = 0

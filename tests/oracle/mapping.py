@@ -12,8 +12,6 @@ STACK_ID = "oracle"
 
 STRATEGIES = {"single": "single", "ddp": "ddp", "fsdp2": "zero-3"}
 
-CHECKPOINTINGS = {"none": "none", "full": "full"}
-
 
 def oracle_stack(case: Case) -> Stack:
     """The tool that ran the case: PyTorch and Transformers alone.
@@ -56,7 +54,7 @@ def request_of(case: Case) -> dict[str, Any]:
         "sequence_length": case.sequence_length,
         "micro_batch_size": case.micro_batch_size,
         "gradient_accumulation_steps": case.gradient_accumulation_steps,
-        "activation_checkpointing": CHECKPOINTINGS[case.activation_checkpointing],
+        "activation_checkpointing": case.activation_checkpointing,
         "attention": case.attention,
         "loss": "standard",
         "stack": STACK_ID,
