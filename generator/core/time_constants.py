@@ -210,6 +210,9 @@ HOST_SECONDS_PER_EXPERT_PASS = 0.1e-3
 """Launching one expert of a loop over experts."""
 SHARD_LATENCY_SECONDS = 0.2e-3
 """Start-up of one gather or scatter of ZeRO-3, per sharded unit and pass."""
+MODULE_LATENCY_SECONDS = 0.35e-3
+"""The same per module and pass where each module gathers its own weights from a Python hook
+(DeepSpeed)."""
 SHARDED_SLOWDOWN = 0.04
 """Compute beside ZeRO-3's collectives: they take multiprocessors and memory bandwidth."""
 EXPOSED_SHARE = 0.25
@@ -263,6 +266,7 @@ _SCALAR_ORIGINS: tuple[tuple[str, float, str], ...] = (
         "five kernels at the block's rate",
     ),
     ("SHARD_LATENCY_SECONDS", SHARD_LATENCY_SECONDS, "calibrated: IBM FSDP rows against one GPU"),
+    ("MODULE_LATENCY_SECONDS", MODULE_LATENCY_SECONDS, "calibrated: Qwen ZeRO-3 rows"),
     ("SHARDED_SLOWDOWN", SHARDED_SLOWDOWN, "calibrated: the same rows at large batches"),
     ("EXPOSED_SHARE", EXPOSED_SHARE, "assumed; small beside the slowdown inside a node"),
     ("FAST_LINK_SHARE", FAST_LINK_SHARE, "S-MLENG: 0.78 on A100, 0.80 to 0.82 on H200"),

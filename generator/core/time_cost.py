@@ -804,9 +804,10 @@ def _communication_seconds(
     traffic = 2 * ring_bytes(weights, num_gpus) / rate + gradient
     exposed, hidden = _overlap(traffic, micro_seconds)
     # FSDP wraps each trained adapter matrix apart from its frozen block; three collectives each.
-    units = shape.num_modules if software.gathers_per_module else shape.num_blocks
-    units += 2 * adapters.count
-    exposed += 3 * units * constants.SHARD_LATENCY_SECONDS
+    units, latency = shape.num_blocks, constants.SHARD_LATENCY_SECONDS
+    if software.gathers_per_module:
+        units, latency = shape.num_modules, constants.MODULE_LATENCY_SECONDS
+    exposed += 3 * (units + 2 * adapters.count) * latency
     exposed += constants.SHARDED_SLOWDOWN * micro_seconds
     return steps * exposed, steps * hidden
 

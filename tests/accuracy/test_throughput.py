@@ -3,7 +3,7 @@
 Measured on 2026-11-30: 761 rows, 523 scored, 466 in scope (quality A or B, dense, 16 bit,
 complete). Median absolute error 3.8 %, 90th percentile 15 %, 95 % inside the band; on the fifth
 kept apart 3.9 %, 14 % and 97 %. Median and 90th percentile by method: pretraining 3.3 and 12 %,
-full 4.6 and 34 %, LoRA 4.4 and 18 %, QLoRA 3.8 and 11 %. By card class: Ampere 3.4 and 14 %,
+full 4.6 and 23 %, LoRA 4.4 and 18 %, QLoRA 3.8 and 11 %. By card class: Ampere 3.4 and 14 %,
 Hopper 5.7 and 15 %, Blackwell 8.4 and 19 %, GeForce 5.6 and 15 %, workstation 5.5 and 22 %.
 """
 
@@ -110,7 +110,6 @@ def test_known_outliers_and_their_causes() -> None:
     causes = {
         "qwen-019": "full on one GPU at 256 tokens, under a DeepSpeed configuration unsaid in "
         "the row",
-        "qwen-043": "ZeRO-3 at 256 tokens: host-bound",
         "qwen-048": "two nodes of two GPUs: slower than one GPU at every length, cause unsaid",
         "qwen-049": "as qwen-048",
         "qwen-050": "as qwen-048",
