@@ -110,7 +110,7 @@ golden: venv  ## Write tests/golden/cases.json from the present core; explain ea
 
 .PHONY: verify-models
 verify-models: .venv-oracle/.installed  ## Count parameters with the real Transformers classes
-	@.venv-oracle/bin/python tools/verify_models.py
+	@.venv-oracle/bin/python -m generator.verify_models $(ARGS)
 
 .PHONY: oracle
 oracle: .venv-oracle/.installed  ## Run the PyTorch fake-tensor cases that have no stored result
