@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
-from generator.core.card import GPU_COUNTS_BY_FORM, GPUS_PER_NODE_BY_FORM
+from generator.core.card import GPU_COUNTS_BY_FORM, GPUS_PER_NODE_BY_FORM, CardForm
 from generator.core.catalog import Catalog
 from generator.decode import (
     INVALID,
@@ -75,7 +75,7 @@ class Document:
     def sources(self) -> dict[str, Source]:
         """Sources by key; what is missing in the file is empty here."""
         found = {}
-        for key, table in _tables(self.data.get("sources")).items():
+        for key, table in tables_in(self.data.get("sources")).items():
             values = {name: str(table.get(name, "")) for name in SOURCE_KEYS}
             found[key] = Source(key=key, **values)
         return found
@@ -93,7 +93,8 @@ class Document:
         return found
 
 
-def _tables(value: object) -> dict[str, dict[str, Any]]:
+def tables_in(value: object) -> dict[str, dict[str, Any]]:
+    """The tables of a table; nothing else in it, and nothing where it is none."""
     if not isinstance(value, dict):
         return {}
     return {key: table for key, table in value.items() if isinstance(table, dict)}
@@ -120,10 +121,10 @@ def _read(path: Path, shown: str, report: Report) -> dict[str, Any] | None:
 def _fill_in_card(fields: dict[str, Any]) -> None:
     """GPU counts and GPUs per node follow from the form unless the file says otherwise."""
     form = fields.get("form")
-    for known, counts in GPU_COUNTS_BY_FORM.items():
-        if form == known:
-            fields.setdefault("allowed_gpu_counts", list(counts))
-            fields.setdefault("gpus_per_node", GPUS_PER_NODE_BY_FORM[known])
+    # An unknown form is reported as such; what follows from it is not missing.
+    known: CardForm = cast("CardForm", form) if form in get_args(CardForm) else "unified"
+    fields.setdefault("allowed_gpu_counts", list(GPU_COUNTS_BY_FORM[known]))
+    fields.setdefault("gpus_per_node", GPUS_PER_NODE_BY_FORM[known])
 
 
 def _record(kind: Kind, data: Mapping[str, Any], path: str, report: Report) -> Record | None:

@@ -74,11 +74,18 @@ def fields_that_matter(config: Mapping[str, Any], name: str) -> tuple[dict[str, 
     recorder = _Recorder(config)
     model = model_from_config(recorder, name=name)
     kept = recorder.kept()
-    # Models compare by identity; their text shows every field.
-    if repr(model_from_config(kept, name=name)) != repr(model):
-        # The core looked at a field without a getter; keep everything rather than lose a shape.
+    if not _is_same(kept, model):
+        # The core reads this architecture through a copy; keep everything rather than lose a shape.
         kept = {key: value for key, value in config.items() if value is not None}
     return _run_lengths(kept, model), model
+
+
+def _is_same(config: Mapping[str, Any], model: Model) -> bool:
+    """Whether the core reads the config as this model; models compare by identity, texts do not."""
+    try:
+        return repr(model_from_config(config, name=model.name)) == repr(model)
+    except TrainfitError:
+        return False
 
 
 def _run_lengths(config: dict[str, Any], model: Model) -> dict[str, Any]:
@@ -91,7 +98,7 @@ def _run_lengths(config: dict[str, Any], model: Model) -> dict[str, Any]:
             (f"{key}_rle" if name == key else name): (runs if name == key else own)
             for name, own in config.items()
         }
-        if repr(model_from_config(shorter, name=model.name)) == repr(model):
+        if _is_same(shorter, model):
             config = shorter
     return config
 

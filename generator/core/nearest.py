@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 LEAST_ALIKE = 0.3
 """Share of common letter triples below which two names are not worth mentioning together."""
+CLOSE_TO_BEST = 0.75
+"""A name is mentioned beside the best one only if it is this close to it."""
 
 
 def _triples(name: str) -> set[str]:
@@ -23,13 +25,15 @@ def nearest(name: str, candidates: Iterable[str], *, limit: int = 3) -> tuple[st
         limit: How many to return at most.
     """
     wanted = _triples(name)
-    scored = []
+    scored: list[tuple[float, str]] = []
     for candidate in candidates:
         own = _triples(candidate)
         score = 2 * len(wanted & own) / (len(wanted) + len(own))
         if score >= LEAST_ALIKE:
             scored.append((-score, candidate))
-    return tuple(candidate for _, candidate in sorted(scored)[:limit])
+    scored.sort()
+    threshold = CLOSE_TO_BEST * scored[0][0] if scored else 0.0
+    return tuple(candidate for score, candidate in scored[:limit] if score <= threshold)
 
 
 def quoted(name: str) -> str:

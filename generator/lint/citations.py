@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from generator.core.nearest import did_you_mean
+from generator.decode import show, wrong_value
 from generator.lint.rule import Context
 from generator.load import Document
 from generator.problem import Problem
@@ -13,6 +14,9 @@ from generator.problem import Problem
 def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:  # noqa: ARG001
     """Reports citations of unknown sources, citations without a source, and unused sources."""
     for document in documents:
+        cite = document.data.get("cite", {})
+        if not isinstance(cite, dict):
+            yield wrong_value(document.path, "cite", expected="a table", got=show(cite))
         known = document.sources
         used: set[str] = set()
         for fact, citation in document.citations.items():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from generator.lint.cited import facts_to_cite
 from generator.lint.rule import Context
-from generator.load import SOURCE_KEYS, Document
+from generator.load import SOURCE_KEYS, Document, tables_in
 from generator.problem import Problem
 
 
@@ -49,9 +49,8 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
         ]
         if document.kind.facts:
             tables.append((document.kind.facts, document.facts, document.kind.fact_keys))
-        for name, table in document.data.get("sources", {}).items():
-            if isinstance(table, dict):
-                tables.append((f"sources.{name}", table, SOURCE_KEYS))
+        sources = tables_in(document.data.get("sources"))
+        tables += [(f"sources.{name}", table, SOURCE_KEYS) for name, table in sources.items()]
         cited = document.data.get("cite", {})
         if isinstance(cited, dict):
             tables.append(("cite", cited, facts_to_cite(document)))

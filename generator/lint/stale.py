@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 
 from generator.lint.rule import Context
-from generator.load import Document
+from generator.load import Document, tables_in
 from generator.problem import Problem
 
 STALE_AFTER = datetime.timedelta(days=548)
@@ -16,9 +16,8 @@ STALE_AFTER = datetime.timedelta(days=548)
 def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
     """Notes each source that was last read more than eighteen months ago."""
     for document in documents:
-        tables = document.data.get("sources", {})
-        for name, table in tables.items() if isinstance(tables, dict) else ():
-            accessed = table.get("accessed") if isinstance(table, dict) else None
+        for name, table in tables_in(document.data.get("sources")).items():
+            accessed = table.get("accessed")
             if not isinstance(accessed, datetime.date) or isinstance(accessed, datetime.datetime):
                 continue
             if context.today - accessed > STALE_AFTER:

@@ -1,0 +1,218 @@
+"""Drafts hold what can be derived, say what cannot, and do not pass the check as they are."""
+
+import datetime
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.core.errors import TrainfitError
+from generator.core.hf_config import model_from_config
+from generator.lint import check
+from generator.load import load_catalog
+from generator.new import (
+    fields_that_matter,
+    main,
+    model_id,
+    new_card,
+    new_model,
+    new_optimizer,
+    toml_value,
+)
+
+TODAY = datetime.date(2026, 11, 30)
+
+CONFIG: dict[str, Any] = {
+    "_name_or_path": "x",
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 2048,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 8,
+    "intermediate_size": 8192,
+    "vocab_size": 32000,
+    "tie_word_embeddings": False,
+    "max_position_embeddings": 4096,
+    "bos_token_id": 1,
+    "rope_scaling": None,
+    "torch_dtype": "bfloat16",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("meta-llama/Llama-2-7b-hf", "llama-2-7b"),
+        ("meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"),
+        ("google/gemma-3-27b-it", "gemma-3-27b"),
+        ("Qwen/Qwen3-30B-A3B-Instruct-2507", "qwen3-30b-a3b"),
+        ("nvidia/Llama-3_3-Nemotron-Super-49B-v1", "llama-3-3-nemotron-super-49b-v1"),
+        ("openai-community/gpt2", "gpt2"),
+    ],
+)
+def test_model_id(name: str, expected: str) -> None:
+    assert model_id(name) == expected
+
+
+def test_a_draft_keeps_the_fields_that_shape_the_model_and_nothing_else() -> None:
+    kept, model = fields_that_matter(CONFIG, "Test")
+    assert set(kept) >= {"model_type", "hidden_size", "vocab_size", "max_position_embeddings"}
+    assert not {"torch_dtype", "bos_token_id", "architectures", "rope_scaling"} & set(kept)
+    assert repr(model_from_config(kept, name="Test")) == repr(model)
+
+
+@pytest.mark.parametrize("entry", load_catalog().models.values(), ids=lambda entry: entry.id)
+def test_a_draft_of_a_catalog_model_is_the_same_model(entry: Any) -> None:
+    text = new_model(entry.config, entry.hugging_face, TODAY)
+    config = tomllib.loads(text)["config"]
+    assert repr(model_from_config(config, name="x")) == repr(
+        model_from_config(entry.config, name="x")
+    )
+
+
+def test_a_draft_says_what_to_fill_in() -> None:
+    text = new_model(CONFIG, "test/Test-1B-hf", TODAY)
+    draft = tomllib.loads(text)
+    assert draft["id"] == "test-1b"
+    assert draft["name"] == "Test 1B"
+    assert draft["family"] == "Test"
+    assert draft["hugging_face"] == "test/Test-1B-hf"
+    assert draft["license"] == "FILL"
+    assert draft["sources"]["config"]["accessed"] == TODAY
+    assert draft["sources"]["config"]["url"].endswith("/test/Test-1B-hf/blob/FILL/config.json")
+    # Embedding and head 2 x 32000 x 2048; per layer q and o 2 x 2048 x 2048, k and v 2 x 2048 x
+    # 1024, three MLP matrices 2048 x 8192, two norms; a final norm.
+    layer = 2 * 2048 * 2048 + 2 * 2048 * 1024 + 3 * 2048 * 8192 + 2 * 2048
+    total = 2 * 32000 * 2048 + 2 * layer + 2048
+    assert f"The core counts {total:_} parameters." in text
+
+
+def test_a_known_commit_goes_into_the_address() -> None:
+    text = new_model({**CONFIG, "_commit_hash": "abc123"}, "test/Test-1B", TODAY)
+    assert tomllib.loads(text)["sources"]["config"]["url"].endswith("/blob/abc123/config.json")
+
+
+def test_layer_patterns_become_runs() -> None:
+    pattern = (["sliding_attention"] * 5 + ["full_attention"]) * 4
+    config = {
+        **CONFIG,
+        "model_type": "gemma3_text",
+        "num_hidden_layers": 24,
+        "head_dim": 128,
+        "sliding_window": 1024,
+        "layer_types": pattern,
+    }
+    kept, model = fields_that_matter(config, "Test")
+    assert "layer_types" not in kept
+    assert kept["layer_types_rle"] == [["sliding_attention", 5], ["full_attention", 1]] * 4
+    assert repr(model_from_config(kept, name="Test")) == repr(model)
+
+
+def test_nested_configs_become_tables() -> None:
+    models = load_catalog().models.values()
+    entry = next(entry for entry in models if isinstance(entry.config.get("vision_config"), dict))
+    draft = tomllib.loads(new_model(entry.config, entry.hugging_face, TODAY))
+    assert isinstance(draft["config"]["vision_config"], dict)
+
+
+def test_an_unknown_architecture_is_refused() -> None:
+    with pytest.raises(TrainfitError, match="is not understood"):
+        new_model({**CONFIG, "model_type": "perceptron"}, "test/Test", TODAY)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        (4096, "4096"),
+        (128256, "128_256"),
+        (-20000, "-20_000"),
+        (0.5, "0.5"),
+        (1e-05, "1e-05"),
+        ('a "b" \\ ü \x7f\n', '"a \\"b\\" \\\\ ü \\u007F\\n"'),
+        ([1, [2, "x"]], '[1, [2, "x"]]'),
+        ({"a.b": 1, "c": {}}, '{ "a.b" = 1, c = {} }'),
+        (TODAY, "2026-11-30"),
+    ],
+)
+def test_toml_value_round_trips(value: object, text: str) -> None:
+    assert toml_value(value) == text
+    assert tomllib.loads(f"x = {text}")["x"] == value
+
+
+def test_toml_has_no_other_types() -> None:
+    with pytest.raises(TypeError, match="no TOML for object"):
+        toml_value(object())
+
+
+def test_a_card_draft_is_toml_and_fails_the_check_until_it_is_filled_in(root: Path) -> None:
+    (root / "cards" / "x100-sxm-80gb.toml").write_text(
+        new_card("x100-sxm-80gb", TODAY), encoding="utf-8"
+    )
+    found = [problem for problem in check(root, today=TODAY) if "x100" in problem.path]
+    assert any(problem.message == "still to be filled in" for problem in found)
+    assert any(problem.code == "implausible-value" for problem in found)
+    assert not any(
+        problem.code in ("unknown-field", "uncited-fact", "key-order", "bad-toml")
+        for problem in found
+    )
+    assert tomllib.loads(new_card("x100-sxm-80gb", TODAY))["form"] == "sxm"
+    assert tomllib.loads(new_card("x100-nvl72-80gb", TODAY))["form"] == "rack"
+
+
+def test_an_optimizer_draft_is_a_record_that_is_still_to_be_filled_in(root: Path) -> None:
+    (root / "optimizers" / "new-one.toml").write_text(
+        new_optimizer("new-one", TODAY), encoding="utf-8"
+    )
+    found = [problem for problem in check(root, today=TODAY) if "new-one" in problem.path]
+    assert {problem.message for problem in found} == {"still to be filled in"}
+    assert len(load_catalog(root).optimizers["new-one"].states) == 2
+
+
+def test_the_command_writes_a_model_and_lists_what_is_missing(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "config.json"
+    source.write_text(json.dumps(CONFIG), encoding="utf-8")
+    status = main("model", str(source), "test/Test-3B", root=root, today=TODAY)
+    assert status == 0
+    out = capsys.readouterr().out
+    assert str(root / "models" / "test-3b.toml") in out
+    assert "  - the commit of the repository" in out
+    assert load_catalog(root).models["test-3b"].model.hidden_size == 2048
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "name", "message"),
+    [
+        pytest.param("model", "config.json", "Test", "add --name owner/name", id="no-owner"),
+        pytest.param("model", "absent.json", "test/Test-3B", "cannot read", id="no-file"),
+        pytest.param("model", "broken.json", "test/Test-3B", "no JSON", id="no-json"),
+        pytest.param("model", "odd.json", "test/Test-3B", "model.config.model_type", id="odd"),
+        pytest.param("model", "config.json", "test/Test-1B", "exists", id="id-is-taken"),
+        pytest.param("card", "X 100", "", '"X 100" is no id', id="no-id"),
+        pytest.param("card", "test-card-24gb", "", "exists", id="card-exists"),
+        pytest.param("optimizer", "test-adam", "", "exists", id="optimizer-exists"),
+    ],
+)
+def test_the_command_refuses(
+    root: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    source: str,
+    name: str,
+    message: str,
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    (tmp_path / "odd.json").write_text('{"model_type": "perceptron"}', encoding="utf-8")
+    given = str(tmp_path / source) if source.endswith(".json") else source
+    before = sorted(root.rglob("*"))
+    assert main(kind, given, name, root=root, today=TODAY) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(root.rglob("*")) == before
