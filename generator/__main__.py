@@ -65,17 +65,25 @@ def _estimate(arguments: argparse.Namespace) -> int:
         answer = run(text, catalog)
         if answer.startswith('{"error":'):
             status = 2
-        print(answer, flush=True)
+        try:
+            print(answer, flush=True)
+        except BrokenPipeError:
+            # The reader has seen enough (`| head`).
+            return status
     if not found:
         print(run("", catalog))
         return 2
     return status
 
 
+def _today() -> datetime.date:
+    return datetime.datetime.now(tz=datetime.UTC).date()
+
+
 def _check(arguments: argparse.Namespace) -> int:
     from generator.lint import check
 
-    problems = check(Path(arguments.root), today=datetime.date.today())
+    problems = check(Path(arguments.root), today=_today())
     for problem in problems:
         print(problem)
     failures = [problem for problem in problems if problem.is_failure]
@@ -134,7 +142,7 @@ def _new(arguments: argparse.Namespace) -> int:
         source=arguments.source,
         hugging_face=arguments.name,
         root=ROOT / "catalog",
-        today=datetime.date.today(),
+        today=_today(),
     )
 
 
@@ -148,7 +156,8 @@ def _accuracy(arguments: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m generator", description="Will the fine-tune fit? Estimates, tables and checks."
+        prog="python -m generator",
+        description="Will the fine-tune fit? Estimates, tables and checks.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 

@@ -1,12 +1,13 @@
 """The published fit matrix: model x method x optimizer x strategy x GPU count x workload x card.
 
-All bytes come from the core, one `memory.peak` per set-up; what a card does not change is computed once
-and compared with every card.
+All bytes come from the core, one `memory.peak` per set-up; what a card does not change is computed
+once and compared with every card.
 """
 
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +59,9 @@ class Axes:
         Single is one GPU of any card; DDP needs two; a card comes in its own counts only.
         """
         counts = np.array(self.gpu_counts)
-        sold = np.array([[c in card.allowed_gpu_counts for card in self.cards] for c in self.gpu_counts])
+        sold = np.array(
+            [[c in card.allowed_gpu_counts for card in self.cards] for c in self.gpu_counts]
+        )
         shape = (len(self.strategies), *sold.shape)
         result = np.zeros(shape, dtype=np.bool_)
         for index, strategy in enumerate(self.strategies):
@@ -75,10 +78,10 @@ class Axes:
 class ModelMatrix:
     """The figures of one model.
 
-    `total_bytes` [method, optimizer, strategy, GPU count, workload]: bytes per GPU, 0 where there is no
-    such set-up. `verdicts` [..., card]: positions in `fit.VERDICTS`, meaningful where the set-up and the
-    count of the card exist. `first_fits` [method, optimizer, strategy, workload, card]: the count that the
-    ladder settles on, 0 where none fits.
+    `total_bytes` [method, optimizer, strategy, GPU count, workload]: bytes per GPU, 0 where there
+    is no such set-up. `verdicts` [..., card]: positions in `fit.VERDICTS`, meaningful where the
+    set-up and the count of the card exist. `first_fits` [method, optimizer, strategy, workload,
+    card]: the count that the ladder settles on, 0 where none fits.
     """
 
     entry: CatalogModel
@@ -98,11 +101,17 @@ def read_axes(catalog: Catalog, path: Path = CATALOG_DIR / "matrix.toml") -> Axe
         TrainfitError: an entry is unknown, with the file's key as field.
     """
     data = tomllib.loads(path.read_text(encoding="utf-8"))
-    for key, known in (("methods", METHODS), ("strategies", STRATEGIES), ("gpu_counts", ladder.RUNGS)):
+    for key, known in (
+        ("methods", METHODS),
+        ("strategies", STRATEGIES),
+        ("gpu_counts", ladder.RUNGS),
+    ):
         for value in data[key]:
             if value not in known:
                 raise TrainfitError(
-                    "unknown-id", f"matrix.{key}", f"{value!r} is not one of {', '.join(map(str, known))}."
+                    "unknown-id",
+                    f"matrix.{key}",
+                    f"{value!r} is not one of {', '.join(map(str, known))}.",
                 )
     return Axes(
         methods=tuple(data["methods"]),
@@ -114,7 +123,8 @@ def read_axes(catalog: Catalog, path: Path = CATALOG_DIR / "matrix.toml") -> Axe
                 id=each["id"],
                 workload=Workload(
                     sequence_length=each["sequence_length"],
-                    # An optimizer that updates during backward cannot accumulate; `_case` sets 1 for it.
+                    # An optimizer that updates during backward cannot accumulate; `_case` sets 1
+                    # for it.
                 ),
             )
             for each in data["workloads"]
@@ -236,7 +246,8 @@ class Matrix:
         return self.axes.num_cells * len(self.models)
 
     def frame(self, model_id: str) -> pd.DataFrame:
-        """One row per verdict cell of a model: method, optimizer, strategy, workload, card, GPUs, bytes, verdict.
+        """One row per verdict cell of a model: method, optimizer, strategy, workload, card, GPUs,
+        bytes, verdict.
 
         Args:
             model_id: Catalog id.
@@ -246,8 +257,13 @@ class Matrix:
         exists = (model.total_bytes > 0)[..., None] & axes.applicable()[None, None, :, :, None, :]
         m, o, s, c, w, k = np.nonzero(exists)
 
-        def named(codes: npt.NDArray[np.intp], names: list[str]) -> pd.Categorical:
-            return pd.Categorical.from_codes(codes.tolist(), categories=names)
+        def named(codes: npt.NDArray[np.integer[Any]], names: list[str]) -> "pd.Categorical[Any]":
+            # pandas-stubs knows no array of integers of every width here.
+            found: pd.Categorical[Any] = pd.Categorical.from_codes(
+                codes,  # type: ignore[call-overload]
+                categories=names,
+            )
+            return found
 
         return pd.DataFrame(
             {
@@ -273,9 +289,11 @@ def build(catalog: Catalog, *, axes: Axes | None = None, models: list[str] | Non
         models: Catalog ids; all by default.
     """
     spanned = axes or read_axes(catalog)
-    stack = catalog.stack("generic")
+    stack = catalog.stack("generic")  # noqa: PD013
     entries = (
-        list(catalog.models.values()) if models is None else [catalog.model(name) for name in models]
+        list(catalog.models.values())
+        if models is None
+        else [catalog.model(name) for name in models]
     )
     return Matrix(
         axes=spanned, models={entry.id: build_model(entry, spanned, stack) for entry in entries}

@@ -70,7 +70,12 @@ def main(file: str, *, models: str | None, as_json: bool, out: IO[str]) -> int:
     if THROUGHPUT_COLUMN in header:
         from generator import throughput_accuracy
 
-        return throughput_accuracy.main(file, models=models, as_json=as_json, out=out)
+        scored = throughput_accuracy.score_file(
+            path, load_catalog(), Path(models) if models is not None else None
+        )
+        as_text = throughput_accuracy.to_json if as_json else throughput_accuracy.to_text
+        out.write(as_text(scored).rstrip("\n") + "\n")
+        return 0
     if "gib_per_gpu" not in header:
         print(
             f"accuracy: {path} has no column gib_per_gpu; "

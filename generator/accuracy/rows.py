@@ -25,7 +25,8 @@ METRICS = {
     "stated": "total",
     "fits (no reading given)": "total",
 }
-"""What a reading is to be compared with. A figure whose meter is not named is taken for the card's."""
+"""What a reading is to be compared with. A figure whose meter is not named is taken for the
+card's."""
 
 STRATEGIES = {
     "single": "single",
@@ -187,7 +188,9 @@ def _optimizer(row: Row) -> tuple[str, str, bool]:
     text = _text(row, "optimizer").lower()
     if not text:
         raise SkippedError("optimizer is not stated")
-    if any(word in text for word in ("galore", "apollo", "lomo", "4bit", "distributed", "megatron")):
+    if any(
+        word in text for word in ("galore", "apollo", "lomo", "4bit", "distributed", "megatron")
+    ):
         raise SkippedError(f"optimizer {text!r} has no record that fits this row")
     in_backward = "backward" in text
     if in_backward:
@@ -336,8 +339,8 @@ def _base_dtype(text: str, stack: str) -> str:
     if text.startswith("nf4-dq"):
         return "nf4-dq"
     if text.startswith("nf4"):
-        # litgpt has two names; elsewhere "nf4" leaves open whether the scales are quantised too, and the
-        # QLoRA recipe of PEFT, TRL and their wrappers does so.
+        # litgpt has two names; elsewhere "nf4" leaves open whether the scales are quantised too,
+        # and the QLoRA recipe of PEFT, TRL and their wrappers does so.
         return "nf4" if stack == "litgpt" else "nf4-dq"
     if text.startswith("gptq"):
         return "gptq-int4"

@@ -113,7 +113,7 @@ def score_row(row: Row, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
         catalog: The catalog.
         extra: Configs of models outside the catalog.
     """
-    facts = {
+    facts: dict[str, Any] = {
         "id": row.get("id", ""),
         "quality": row.get("quality", ""),
         "metric": row.get("metric", ""),
@@ -137,7 +137,8 @@ def score_row(row: Row, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
         "total": total,
     }[case.compared]
     measured = case.measured_bytes
-    # The band is about the card's total; an allocator's own reading is compared with its part of it.
+    # The band is about the card's total; an allocator's own reading is compared with its part of
+    # it.
     scale = predicted / total
     return RowScore(
         **facts,
@@ -194,9 +195,7 @@ def summarise(rows: Sequence[RowScore]) -> dict[str, Any]:
         "all": _plain(errors(scored)),
         "quality A, allocated": _plain(
             errors(
-                row
-                for row in scored
-                if row.quality == "A" and row.metric == "max_memory_allocated"
+                row for row in scored if row.quality == "A" and row.metric == "max_memory_allocated"
             )
         ),
         "quality A and B": _plain(errors(good)),

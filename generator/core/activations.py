@@ -1,10 +1,11 @@
 """Tensors that a block keeps for backward, and what its backward needs on top while it runs.
 
 One function per part of a block lists the saved tensors in the order of the forward pass.
-T tokens, h hidden size, a heads, k key/value heads, d head size, I feed-forward width; all results are
-bytes per token unless the name says otherwise, so that sequence and batch stay outside.
+T tokens, h hidden size, a heads, k key/value heads, d head size, I feed-forward width; all results
+are bytes per token unless the name says otherwise, so that sequence and batch stay outside.
 
-Source: S-TRACKER (PyTorch's own allocations of real Transformers classes, torch 2.13); the list for a
+Source: S-TRACKER (PyTorch's own allocations of real Transformers classes, torch 2.13); the list
+    for a
 Llama block sums to (8 + 2ad/h + 2kd/h + 4I/h) * 2h bytes plus the log-sum-exp, as published there.
 """
 
@@ -36,8 +37,9 @@ FP32_BYTES = 4
 class TapeMode:
     """What decides whether and in which dtype a tensor is saved.
 
-    `targets`: modules with an adapter. `adapter_bytes`: element size of the adapters; FP32 adapters cast
-    their input, and each keeps its own copy. `residual_bytes`: element size of the residual stream.
+    `targets`: modules with an adapter. `adapter_bytes`: element size of the adapters; FP32
+    adapters cast their input, and each keeps its own copy. `residual_bytes`: element size of the
+    residual stream.
     `wide_outputs`: quantised linears hand back the dtype of their input (bitsandbytes).
     `kernel_norms`: fused RMSNorm kernels keep their input as it came and recompute the rest.
     """
@@ -57,7 +59,8 @@ class TapeMode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tape:
-    """Bytes of one block: `saved` for backward, `backward` extra at the worst instant of its backward.
+    """Bytes of one block: `saved` for backward, `backward` extra at the worst instant of its
+    backward.
 
     `saved_per_pair` is multiplied by tokens and by keys per token (score matrices and masks).
     """
@@ -72,13 +75,17 @@ class Tape:
         return num_tokens * (self.saved + self.saved_per_pair * sequence_length)
 
     def recompute_bytes(self, *, num_tokens: int, sequence_length: int) -> int:
-        """Bytes alive at the worst instant of the block's backward: all it saved, and temporaries."""
+        """Bytes alive at the worst instant of the block's backward: all it saved, and
+        temporaries.
+        """
         per_token = self.saved + self.backward
         per_pair = self.saved_per_pair + self.backward_per_pair
         return num_tokens * (per_token + per_pair * sequence_length)
 
 
-def _inputs(*, width: int, modules: tuple[str, ...], mode: TapeMode, wide: bool, saved: bool) -> int:
+def _inputs(
+    *, width: int, modules: tuple[str, ...], mode: TapeMode, wide: bool, saved: bool
+) -> int:
     """Bytes kept of one tensor of `width` because the linears `modules` read it.
 
     A trained linear keeps its input for the weight gradient; a frozen one keeps nothing; an adapter
@@ -113,8 +120,8 @@ def _norm(*, kind: NormKind, width: int, mode: TapeMode, wide: bool) -> int:
     """Bytes that a norm over `width` keeps, its output excluded.
 
     `rms` keeps an FP32 copy of its input and, to train its weight, the normalised tensor in the
-    residual's dtype; `rms-fp32` keeps that in FP32; the native LayerNorm keeps its input as it came;
-    `layer-fp32` is written out in FP32 with three intermediates.
+    residual's dtype; `rms-fp32` keeps that in FP32; the native LayerNorm keeps its input as it
+    came; `layer-fp32` is written out in FP32 with three intermediates.
     """
     input_bytes = FP32_BYTES if wide else mode.element_bytes
     if mode.kernel_norms and kind in ("rms", "rms-fp32"):
@@ -129,13 +136,15 @@ def _norm(*, kind: NormKind, width: int, mode: TapeMode, wide: bool) -> int:
 
 
 def attention_kernel(mixer: Attention, requested: AttentionKernel) -> AttentionKernel:
-    """The implementation that runs: soft-capped scores and sinks have no SDPA kernel and fall to eager."""
+    """The implementation that runs: soft-capped scores and sinks have no SDPA kernel and fall to
+    eager.
+    """
     if requested == "sdpa" and (mixer.logit_softcap or mixer.sinks):
         return "eager"
     return requested
 
 
-def _attention(mixer: Attention, mode: TapeMode, wide: bool) -> tuple[int, int, int, int]:
+def _attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, int]:
     """Saved bytes per token, per pair, and backward extras of softmax attention."""
     query = mixer.num_attention_heads * mixer.head_dim
     key_value = mixer.num_key_value_heads * mixer.head_dim
@@ -148,7 +157,8 @@ def _attention(mixer: Attention, mode: TapeMode, wide: bool) -> tuple[int, int, 
         saved += _norm(kind=mixer.qk_norm_kind, width=normed, mode=mode, wide=False)
     if mixer.value_norm:
         saved += key_value * FP32_BYTES
-    # Rotated queries and keys, values, and the kernel's output, which is also the output projection's input.
+    # Rotated queries and keys, values, and the kernel's output, which is also the output
+    # projection's input.
     repeated = kernel == "eager" or (kernel == "sdpa" and _needs_mask(mixer))
     kept_key_value = query if repeated and key_value < query else key_value
     saved += element * (2 * query + 2 * kept_key_value)
@@ -156,7 +166,8 @@ def _attention(mixer: Attention, mode: TapeMode, wide: bool) -> tuple[int, int, 
     if copies_output:
         saved += element * query
     if mixer.fused_qkv:
-        # The whole projection stays because the values are a view of it; the separate values do not.
+        # The whole projection stays because the values are a view of it; the separate values do
+        # not.
         saved += element * (query + key_value)
     output_saved = True
     if mixer.output_gate == "full":
@@ -171,7 +182,8 @@ def _attention(mixer: Attention, mode: TapeMode, wide: bool) -> tuple[int, int, 
     backward_per_pair = 0
     if kernel == "eager":
         heads = mixer.num_attention_heads
-        # FP32 softmax and its 16-bit copy (with sinks the softmax runs in 16 bit); tanh of a soft cap.
+        # FP32 softmax and its 16-bit copy (with sinks the softmax runs in 16 bit); tanh of a soft
+        # cap.
         per_pair = heads * (2 if mixer.sinks else FP32_BYTES + 2)
         if mixer.logit_softcap:
             per_pair += heads * 2
@@ -190,12 +202,15 @@ def _needs_mask(mixer: Attention) -> bool:
     return mixer.sliding_window is not None
 
 
-def _latent_attention(mixer: LatentAttention, mode: TapeMode, wide: bool) -> tuple[int, int, int, int]:
-    """Saved bytes of multi-head latent attention: queries, keys and values are rebuilt in full width."""
+def _latent_attention(mixer: LatentAttention, mode: TapeMode) -> tuple[int, int, int, int]:
+    """Saved bytes of multi-head latent attention: queries, keys and values are rebuilt in full
+    width.
+    """
     heads = mixer.num_attention_heads
     element = mode.element_bytes
     head_dim = mixer.qk_nope_head_dim + mixer.qk_rope_head_dim
-    # Equal query and value sizes can use the flash kernel, whose output is copied once; unequal sizes cannot.
+    # Equal query and value sizes can use the flash kernel, whose output is copied once; unequal
+    # sizes cannot.
     output_copies = 2 if head_dim == mixer.v_head_dim else 1
     saved = element * (
         heads * (mixer.qk_nope_head_dim + mixer.v_head_dim)
@@ -228,8 +243,9 @@ def _latent_attention(mixer: LatentAttention, mode: TapeMode, wide: bool) -> tup
 def _mamba2(mixer: Mamba2, mode: TapeMode) -> tuple[int, int, int, int]:
     """Saved bytes of a Mamba-2 mixer.
 
-    With `flash` the fused scan kernel keeps the input projection, its convolved part and the output; the
-    chunk states are recomputed. Without it the pure PyTorch scan keeps every intermediate in FP32.
+    With `flash` the fused scan kernel keeps the input projection, its convolved part and the
+    output; the chunk states are recomputed. Without it the pure PyTorch scan keeps every
+    intermediate in FP32.
     """
     inner, heads, state = mixer.inner_size, mixer.num_heads, mixer.state_size
     conv_width = inner + 2 * mixer.num_groups * state
@@ -261,7 +277,8 @@ def _gated_delta_net(mixer: GatedDeltaNet, mode: TapeMode) -> tuple[int, int, in
     chunk = 64
     element = mode.element_bytes
     if mode.attention == "flash":
-        # Projection, convolution, normalised queries and keys, values, the chunk matrix, output and gate.
+        # Projection, convolution, normalised queries and keys, values, the chunk matrix, output
+        # and gate.
         saved = element * (2 * conv_width + 2 * key_projection + 4 * value) + element * (
             mixer.num_value_heads * chunk
         )
@@ -278,12 +295,12 @@ def _gated_delta_net(mixer: GatedDeltaNet, mode: TapeMode) -> tuple[int, int, in
     return saved, 0, element * conv_width, 0
 
 
-def _kimi_delta_attention(
-    mixer: KimiDeltaAttention, mode: TapeMode
-) -> tuple[int, int, int, int]:
-    """Saved bytes of a delta rule with one gate per channel: the gated delta rule's tensors, and the gate.
+def _kimi_delta_attention(mixer: KimiDeltaAttention, mode: TapeMode) -> tuple[int, int, int, int]:
+    """Saved bytes of a delta rule with one gate per channel: the gated delta rule's tensors, and
+    the gate.
 
-    Shape: queries, keys and values are equally wide, and the forget gate is as wide as the keys in FP32.
+    Shape: queries, keys and values are equally wide, and the forget gate is as wide as the keys in
+        FP32.
     """
     width = mixer.num_heads * mixer.head_dim
     saved, pair, backward, backward_pair = _gated_delta_net(
@@ -299,8 +316,8 @@ def _kimi_delta_attention(
     return saved + FP32_BYTES * width, pair, backward, backward_pair
 
 
-def _short_conv(mixer: ShortConv, hidden: int, mode: TapeMode) -> tuple[int, int, int, int]:
-    """Saved bytes of a gated short convolution: projection 3, two products 2, convolution 1 (times h)."""
+def _short_conv(hidden: int, mode: TapeMode) -> tuple[int, int, int, int]:
+    """Saved bytes of a gated short convolution: projection 3 h, two products 2 h, convolution h."""
     saved = 6 * hidden * mode.element_bytes
     saved += _inputs(width=hidden, modules=("out_proj",), mode=mode, wide=False, saved=True)
     return saved, 0, 3 * hidden * mode.element_bytes, 0
@@ -333,18 +350,18 @@ def _mixer_inputs(mixer: Mixer) -> tuple[str, ...]:
     return MIXER_INPUTS[type(mixer)]
 
 
-def _mixer(mixer: Mixer, hidden: int, mode: TapeMode, wide: bool) -> tuple[int, int, int, int]:
+def _mixer(mixer: Mixer, hidden: int, mode: TapeMode) -> tuple[int, int, int, int]:
     if isinstance(mixer, Attention):
-        return _attention(mixer, mode, wide)
+        return _attention(mixer, mode)
     if isinstance(mixer, LatentAttention):
-        return _latent_attention(mixer, mode, wide)
+        return _latent_attention(mixer, mode)
     if isinstance(mixer, Mamba2):
         return _mamba2(mixer, mode)
     if isinstance(mixer, GatedDeltaNet):
         return _gated_delta_net(mixer, mode)
     if isinstance(mixer, KimiDeltaAttention):
         return _kimi_delta_attention(mixer, mode)
-    return _short_conv(mixer, hidden, mode)
+    return _short_conv(hidden, mode)
 
 
 # Copies of the inner width that the activation function keeps besides the input of `down_proj`.
@@ -371,9 +388,9 @@ def _mlp(mlp: Mlp, mode: TapeMode, wide: bool, down: str = "down_proj") -> tuple
 def _mlp_backward(*, width: int, inner_bytes: int, mode: TapeMode, down: str) -> int:
     """Temporaries at the worst instant of a feed-forward part's backward, beside everything saved.
 
-    Differentiating the product needs its gradient and makes two more tensors of the inner width. The
-    product itself, kept for a trained or adapted down projection, is free by then; otherwise nothing is.
-    FP32 adapters hand their input's gradient back through FP32.
+    Differentiating the product needs its gradient and makes two more tensors of the inner width.
+    The product itself, kept for a trained or adapted down projection, is free by then; otherwise
+    nothing is. FP32 adapters hand their input's gradient back through FP32.
     Source: S-TRACKER, read from the live tensors at the peak.
     """
     if mode.trains_base:
@@ -385,13 +402,12 @@ def _mlp_backward(*, width: int, inner_bytes: int, mode: TapeMode, down: str) ->
     return 3 * width * inner_bytes + width * mode.element_bytes
 
 
-def _mixture(
-    moe: MixtureOfExperts, hidden: int, mode: TapeMode, wide: bool
-) -> tuple[int, int]:
+def _mixture(moe: MixtureOfExperts, hidden: int, mode: TapeMode, wide: bool) -> tuple[int, int]:
     """Saved bytes and backward temporaries of routed experts, shared expert and router.
 
-    Per routed copy of a token: the gathered input, gate and up, activation, product, and the output that
-    the router's weight multiplies. Frozen experts keep neither the gathered input nor the product.
+    Per routed copy of a token: the gathered input, gate and up, activation, product, and the
+    output that the router's weight multiplies. Frozen experts keep neither the gathered input nor
+    the product.
     """
     element = mode.element_bytes
     width = moe.moe_intermediate_size
@@ -404,7 +420,8 @@ def _mixture(
     saved += FP32_BYTES * moe.num_experts
     if moe.router_fp32 and mode.trains_base:
         saved += FP32_BYTES * hidden
-    # Un-permuting the routed gradients holds two copies, in FP32 where the router's weights are FP32.
+    # Un-permuting the routed gradients holds two copies, in FP32 where the router's weights are
+    # FP32.
     backward = (4 if moe.router_fp32 else 2) * moe.num_experts_per_token * expert_input * element
     if moe.shared_intermediate_size:
         shared, shared_backward = _mlp(
@@ -426,7 +443,8 @@ def block_tape(block: Block, hidden_size: int, norm_kind: NormKind, mode: TapeMo
     """Everything one block saves for backward, and the extra at the worst instant of its backward.
 
     Shape: bytes per token, and bytes per token and key for score matrices.
-    Counts: norms, projections' inputs, mixer, feed-forward part, adapters' inputs and low-rank outputs.
+    Counts: norms, projections' inputs, mixer, feed-forward part, adapters' inputs and low-rank
+        outputs.
     Ignores: weights and their gradients; workspaces inside a kernel.
 
     Source: S-TRACKER.
@@ -442,7 +460,7 @@ def block_tape(block: Block, hidden_size: int, norm_kind: NormKind, mode: TapeMo
     input_groups: list[tuple[str, ...]] = []
     for mixer in block.mixers:
         mixer_saved, mixer_pair, mixer_backward, mixer_backward_pair = _mixer(
-            mixer, hidden_size, mode, wide
+            mixer, hidden_size, mode
         )
         saved += mixer_saved
         per_pair += mixer_pair
@@ -474,7 +492,8 @@ def block_tape(block: Block, hidden_size: int, norm_kind: NormKind, mode: TapeMo
 
 
 def tail_bytes_per_token(model: Model, mode: TapeMode) -> int:
-    """Bytes per token kept between the last block and the logits: the final norm and the head's input.
+    """Bytes per token kept between the last block and the logits: the final norm and the head's
+    input.
 
     Shape: per token.
     Counts: the head's input where the head is trained.

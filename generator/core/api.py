@@ -72,7 +72,7 @@ def _assumptions(request: Request, case: Case) -> list[str]:
         notes.append("Gradients of earlier micro-batches stay resident through the next forward.")
     if case.method == "qlora":
         notes.append(
-            "4-bit NF4 for linear layers; embeddings, head, norms and fused expert tensors stay in 16 bit."
+            "4-bit linear layers; embeddings, head, norms and fused experts stay in 16 bit."
         )
     if case.optimizer.paged:
         notes.append("Paged optimizer states are counted in full; they can move to host memory.")
@@ -119,7 +119,9 @@ def _communication(case: Case) -> dict[str, Any]:
 
 
 def _throughput(request: Request, case: Case) -> dict[str, Any]:
-    """Speed, hours and money on the request's card; only FLOPs where a fact of the card is unknown."""
+    """Speed, hours and money on the request's card; only FLOPs where a fact of the card is
+    unknown.
+    """
     workload = case.workload
     trains_head = case.lora.train_head and case.method != "full"
     work = flops.training_flops(
@@ -208,7 +210,10 @@ def _formula(case: Case) -> dict[str, Any]:
         "weights": {"bytes": state.weights, "divisor": count if stage >= 3 else 1},
         "master_weights": {"bytes": state.master_weights, "divisor": count if stage >= 1 else 1},
         "gradients": {"bytes": state.gradients, "divisor": count if stage >= 2 else 1},
-        "optimizer_states": {"bytes": state.optimizer_states, "divisor": count if stage >= 1 else 1},
+        "optimizer_states": {
+            "bytes": state.optimizer_states,
+            "divisor": count if stage >= 1 else 1,
+        },
     }
 
 
@@ -369,7 +374,9 @@ def _curve(request: Request, lengths: object) -> dict[str, Any]:
 
 def _needs_card(request: Request) -> Card:
     if request.card is None:
-        raise TrainfitError("missing-field", "card", "This question needs a card; name one by its id.")
+        raise TrainfitError(
+            "missing-field", "card", "This question needs a card; name one by its id."
+        )
     return request.card
 
 
@@ -408,7 +415,9 @@ def _cheapest(request: Request, catalog: Catalog) -> dict[str, Any] | None:
 
 
 def describe(catalog: Catalog) -> dict[str, Any]:
-    """Everything that builds a form: ids with names, choices, ranges and defaults of every field."""
+    """Everything that builds a form: ids with names, choices, ranges and defaults of every
+    field.
+    """
     return {
         "defaults": DEFAULTS,
         "choices": {name: list(values) for name, values in CHOICES.items()},
@@ -451,9 +460,7 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
     fields = dict(given)
     operation = fields.pop("op", "estimate")
     if operation not in OPERATIONS:
-        raise TrainfitError(
-            "unknown-id", "op", f"op must be one of {', '.join(OPERATIONS)}."
-        )
+        raise TrainfitError("unknown-id", "op", f"op must be one of {', '.join(OPERATIONS)}.")
     if operation == "describe":
         return describe(catalog)
     card_ids = fields.pop("cards", None) if operation in ("grid", "page") else None
@@ -485,4 +492,4 @@ def run(text: str, catalog: Catalog) -> str:
         result = answer(parse_json(text), catalog)
     except TrainfitError as problem:
         result = {"error": problem.to_dict()}
-    return json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(result, separators=(",", ":"))

@@ -50,9 +50,10 @@ def _model(plain: dict[str, Any]) -> CatalogModel:
 
 
 def _card(plain: dict[str, Any]) -> Card:
-    return Card(
-        **{key: tuple(own) if isinstance(own, list) else own for key, own in plain.items()}
-    )
+    fields: dict[str, Any] = {
+        key: tuple(own) if isinstance(own, list) else own for key, own in plain.items()
+    }
+    return Card(**fields)
 
 
 def _optimizer(plain: dict[str, Any]) -> Optimizer:

@@ -20,7 +20,9 @@ class DType:
     nested_block_size: int = 0
 
     def bytes_for(self, num_elements: int) -> int:
-        """Bytes of a tensor of `num_elements`, scales included, each part rounded up to whole bytes."""
+        """Bytes of a tensor of `num_elements`, scales included, each part rounded up to whole
+        bytes.
+        """
         total = ceil_div(num_elements * self.bits, 8)
         if self.block_size:
             num_blocks = ceil_div(num_elements, self.block_size)
@@ -34,8 +36,8 @@ FP32 = DType(name="fp32", bits=32)
 BF16 = DType(name="bf16", bits=16)
 FP16 = DType(name="fp16", bits=16)
 INT8 = DType(name="int8", bits=8)
-# QLoRA, arXiv:2305.14314 section 3: one FP32 constant per 64 weights; double quantisation stores that
-# constant in 8 bits and one FP32 per 256 of them.
+# QLoRA, arXiv:2305.14314 section 3: one FP32 constant per 64 weights; double quantisation stores
+# that constant in 8 bits and one FP32 per 256 of them.
 NF4 = DType(name="nf4", bits=4, block_size=64, scale_bits=32)
 NF4_DOUBLE_QUANT = DType(name="nf4-dq", bits=4, block_size=64, scale_bits=8, nested_block_size=256)
 # bitsandbytes' block-wise 8-bit optimizer state: one FP32 absmax per 256 elements.

@@ -24,7 +24,7 @@ class TrainfitError(ValueError):
 
     Args:
         code: One of `ERROR_CODES`; each has a section in `docs/errors.md`.
-        field: The input that is at fault, as a dotted path (`lora.rank`, `model.config.hidden_size`).
+        field: The input at fault, as a dotted path (`lora.rank`, `model.config.hidden_size`).
         message: One sentence: what is wrong, with names and numbers, then the remedy.
     """
 

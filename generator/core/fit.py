@@ -11,7 +11,8 @@ from generator.core.units import format_gb
 VerdictName = Literal["fits", "tight", "no"]
 VERDICTS: tuple[VerdictName, ...] = ("fits", "tight", "no")
 
-# A run fits when it leaves 5 % of the marketed size free. In percent, so that the limit is an integer.
+# A run fits when it leaves 5 % of the marketed size free. In percent, so that the limit is an
+# integer.
 FIT_PERCENT = 95
 
 
@@ -39,7 +40,8 @@ def fit_limit_bytes(card: Card) -> int:
 def tight_limit_bytes(card: Card) -> int:
     """Largest total that can run at all: what the driver reports as usable.
 
-    Shape: one GPU; bytes. Where no reading is published, the limit of `fits`, so that nothing is tight.
+    Shape: one GPU; bytes. Where no reading is published, the limit of `fits`, so that nothing is
+        tight.
     Source: the card's `memory_usable_bytes`.
     """
     limit = fit_limit_bytes(card)

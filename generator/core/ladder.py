@@ -23,7 +23,8 @@ def gpu_counts(card: Card) -> tuple[int, ...]:
 
 
 def climb(case: Case, card: Card) -> Case:
-    """The case on the first GPU count whose total is within 95 % of the card, else on the last rung.
+    """The case on the first GPU count whose total is within 95 % of the card, else on the last
+    rung.
 
     Shape: the same case with `num_gpus` set.
     Source: S-SEED-SHARDING.

@@ -10,9 +10,10 @@ from generator.core.stack import StandardLoss
 from generator.core.units import ceil_div
 
 # Bytes per logit alive at the worst instant of each pass, 16-bit model output.
-# `upcast`, forward: 16-bit logits 2, FP32 copy 4, log-softmax 4. Backward: log-softmax 4, its incoming
-# gradient 4, the result 4; the 16-bit logits are free by then. `upcast-shifted` copies the shifted FP32
-# logits first, 4 more in forward. `upcast-rebound` has let go of the 16-bit logits.
+# `upcast`, forward: 16-bit logits 2, FP32 copy 4, log-softmax 4. Backward: log-softmax 4, its
+# incoming gradient 4, the result 4; the 16-bit logits are free by then. `upcast-shifted` copies
+# the shifted FP32 logits first, 4 more in forward. `upcast-rebound` has let go of the 16-bit
+# logits.
 # Source: S-TRACKER (PyTorch allocator traces, torch 2.13) and the loss functions of Transformers.
 FORWARD_BYTES: dict[StandardLoss, int] = {
     "upcast": 10,
@@ -39,8 +40,8 @@ class LossBytes:
 def fused_chunk_tokens(*, num_tokens: int, vocab_size: int, hidden_size: int) -> int:
     """Rows of logits that a fused linear cross-entropy holds at once.
 
-    Shape: tokens; the chunk's logits are about as large as the hidden states: T / ceil(V / h), rounded up
-        to a power of two.
+    Shape: tokens; the chunk's logits are about as large as the hidden states: T / ceil(V / h),
+        rounded up to a power of two.
     Source: S-LIGER, `fused_linear_cross_entropy.py`.
     """
     rows = ceil_div(num_tokens, ceil_div(vocab_size, hidden_size))
@@ -61,8 +62,8 @@ def loss_bytes(
     """Bytes of logits and cross-entropy of one micro-batch on one GPU.
 
     Shape: [T, V] per copy; `chunked` and `fused` hold [chunk, V] at a time.
-    Counts: 16-bit logits, FP32 copies, the gradient of the logits; for `chunked` and `fused` also the
-        16-bit gradient of the hidden states [T, h].
+    Counts: 16-bit logits, FP32 copies, the gradient of the logits; for `chunked` and `fused` also
+        the 16-bit gradient of the hidden states [T, h].
     Ignores: the head's own gradient, which is a gradient.
 
     Args:

@@ -16,7 +16,8 @@ Phase = Literal["forward", "loss", "backward", "step"]
 class Ledger:
     """Bytes of one GPU at one instant, by what they are for. Their sum is the total.
 
-    `overhead` is outside PyTorch's tensors (context, communication, allocator); all else is tensors.
+    `overhead` is outside PyTorch's tensors (context, communication, allocator); all else is
+    tensors.
     """
 
     weights: int
@@ -96,7 +97,8 @@ def case_micro_batch(case: Case) -> MicroBatch:
 def _autocast_copies(case: Case, state: Resident) -> int:
     """16-bit copies of FP32 weights that autocast caches until the forward pass ends.
 
-    Source: S-AUTOCAST (weight cache); the embedding is looked up, not multiplied, so it is not cast.
+    Source: S-AUTOCAST (weight cache); the embedding is looked up, not multiplied, so it is not
+        cast.
     """
     if case.stack.is_generic and case.method != "full":
         return 0
@@ -104,7 +106,11 @@ def _autocast_copies(case: Case, state: Resident) -> int:
         embedding = case.model.vocab_size * case.model.hidden_size
         cast = state.num_parameters - (0 if case.model.tie_word_embeddings else embedding)
         return HALF_BYTES * cast
-    if case.method != "full" and case.lora.adapter_dtype == "fp32" and case.precision != "bf16-pure":
+    if (
+        case.method != "full"
+        and case.lora.adapter_dtype == "fp32"
+        and case.precision != "bf16-pure"
+    ):
         return HALF_BYTES * state.num_trainable_parameters
     return 0
 
@@ -112,10 +118,12 @@ def _autocast_copies(case: Case, state: Resident) -> int:
 def _kept_by_fsdp1(case: Case, batch: MicroBatch) -> int:
     """Block inputs and their gradients that FSDP1 keeps until the backward pass ends.
 
-    For a frozen unit FSDP1 waits for the gradients of the unit's inputs with a multi-tensor hook, which
-    holds the inputs and the gradients that have arrived. At the first block both are there for all blocks.
-    Source: torch/distributed/fsdp/_runtime_utils.py `_register_post_backward_reshard_only_hook`; seen in
-        a100_80gb.csv of fms-acceleration as one more block input per layer and token under FSDP LoRA.
+    For a frozen unit FSDP1 waits for the gradients of the unit's inputs with a multi-tensor hook,
+    which holds the inputs and the gradients that have arrived. At the first block both are there
+    for all blocks.
+    Source: torch/distributed/fsdp/_runtime_utils.py `_register_post_backward_reshard_only_hook`;
+        seen in a100_80gb.csv of fms-acceleration as one more block input per layer and token
+        under FSDP LoRA.
     """
     frozen_base = case.method != "full"
     if not (frozen_base and case.zero_stage == 3 and case.stack.fsdp_generation == 1):
@@ -226,8 +234,8 @@ def _set_up(case: Case) -> tuple[Shard, list[tuple[Phase, int, int, int]]]:
 def instants(case: Case) -> tuple[Instant, ...]:
     """Memory of one GPU at the instants of a steady-state step that can be the worst.
 
-    Shape: end of forward, backward of the loss, backward at the last block, at the first block and at the
-        embedding, optimizer step.
+    Shape: end of forward, backward of the loss, backward at the last block, at the first block and
+        at the embedding, optimizer step.
     Counts: the shard of the resident state, the micro-batch, the strategy's buffers, overhead.
     Ignores: the first step (no optimizer states yet), loading, saving and evaluation.
     Source: S-TRACKER; the maximum over instants was checked against real readings within 0.6 %.

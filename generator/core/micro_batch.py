@@ -13,8 +13,8 @@ from generator.core.model import Attention, Block, MixtureOfExperts, Mlp, Model
 from generator.core.run import Lora, MethodName, Precision, Workload
 from generator.core.stack import Stack
 
-# `embedding_dense_backward` sorts the tokens above this many and keeps workspaces of about 4.4 h bytes
-# per token, in tenths of a byte. Source: S-TRACKER, read from aten/native/cuda/Embedding.cu.
+# `embedding_dense_backward` sorts the tokens above this many and keeps workspaces of about 4.4 h
+# bytes per token, in tenths of a byte. Source: S-TRACKER, read from aten/native/cuda/Embedding.cu.
 EMBEDDING_SORT_MIN_TOKENS = 3072
 EMBEDDING_SORT_TENTHS_PER_ELEMENT = 44
 
@@ -24,9 +24,9 @@ class MicroBatch:
     """Bytes of one micro-batch at each instant of a step.
 
     `forward_end`: all blocks' saved tensors, the final norm, logits and the loss being computed.
-    `loss_backward`: the same while the loss is differentiated. `head`: the gradient of the logits while the
-    head's own gradient is made. `backward_start`: the last block's backward. `backward_end`: the first
-    block's. `embedding`: the embedding's backward.
+    `loss_backward`: the same while the loss is differentiated. `head`: the gradient of the logits
+    while the head's own gradient is made. `backward_start`: the last block's backward.
+    `backward_end`: the first block's. `embedding`: the embedding's backward.
     """
 
     forward_end: int
@@ -127,8 +127,8 @@ def micro_batch(
     """Activations, logits and loss of one micro-batch at each instant.
 
     Shape: bytes on one GPU.
-    Counts: per block its saved tensors, or with full checkpointing its input, and during backward one
-        block's recomputed tensors and temporaries; the final norm; logits and cross-entropy.
+    Counts: per block its saved tensors, or with full checkpointing its input, and during backward
+        one block's recomputed tensors and temporaries; the final norm; logits and cross-entropy.
     Ignores: weight gradients (`memory`), kernel workspaces except the embedding's sort.
     Source: S-TRACKER.
     """

@@ -105,7 +105,7 @@ def parse_json(text: str) -> dict[str, object]:
         raise TrainfitError(
             "input-too-large",
             "request",
-            f"The request has {len(text):,} characters; at most {MAX_REQUEST_CHARACTERS:,} are read. "
+            f"The request has {len(text):,} characters; {MAX_REQUEST_CHARACTERS:,} are the limit. "
             "Send one JSON object per line, and of a config only its config.json.",
         )
 
@@ -123,13 +123,16 @@ def parse_json(text: str) -> dict[str, object]:
     except ValueError as problem:
         reason = str(problem)[:120]
         raise TrainfitError(
-            "bad-json", "request", f"The request is no JSON: {reason}. Send one JSON object per line."
+            "bad-json",
+            "request",
+            f"The request is no JSON: {reason}. Send one JSON object per line.",
         ) from None
     if not isinstance(value, dict):
         raise TrainfitError(
             "bad-request",
             "request",
-            f'The request is a JSON {_json_type(value)}; send an object like {{"model": "llama-3.1-8b"}}.',
+            f"The request is a JSON {_json_type(value)}; "
+            'send an object like {"model": "llama-3.1-8b"}.',
         )
     return value
 
@@ -173,7 +176,9 @@ def _choice(name: str, value: object) -> str:
         )
     if value not in choices:
         raise TrainfitError(
-            "unknown-id", name, f"{name} {_shown(value)} is unknown; use one of {', '.join(choices)}."
+            "unknown-id",
+            name,
+            f"{name} {_shown(value)} is unknown; use one of {', '.join(choices)}.",
         )
     return value
 
@@ -182,11 +187,15 @@ def _integer(name: str, value: object) -> int:
     low, high = RANGES[name]
     if isinstance(value, bool) or not isinstance(value, int):
         raise TrainfitError(
-            "wrong-type", name, f"{name} is {_shown(value)}; use a whole number from {low} to {high:,}."
+            "wrong-type",
+            name,
+            f"{name} is {_shown(value)}; use a whole number from {low} to {high:,}.",
         )
     if not low <= value <= high:
         raise TrainfitError(
-            "out-of-range", name, f"{name} is {_shown(value)}; use a whole number from {low} to {high:,}."
+            "out-of-range",
+            name,
+            f"{name} is {_shown(value)}; use a whole number from {low} to {high:,}.",
         )
     return value
 
@@ -203,7 +212,9 @@ def _name(name: str, value: object) -> str:
             "wrong-type", name, f"{name} is a JSON {_json_type(value)}; use an id of the catalog."
         )
     if len(value) > 200:
-        raise TrainfitError("unknown-id", name, f"{name} has {len(value):,} characters and is no id.")
+        raise TrainfitError(
+            "unknown-id", name, f"{name} has {len(value):,} characters and is no id."
+        )
     return value
 
 
@@ -255,7 +266,9 @@ def _lora(value: object) -> Lora:
     assert isinstance(defaults, dict)
     if not isinstance(value, dict):
         raise TrainfitError(
-            "wrong-type", "lora", f'lora is a JSON {_json_type(value)}; use an object like {{"rank": 16}}.'
+            "wrong-type",
+            "lora",
+            f'lora is a JSON {_json_type(value)}; use an object like {{"rank": 16}}.',
         )
     _check_fields(value, tuple(defaults), "lora.")
     filled = {**defaults, **value}
@@ -274,7 +287,8 @@ def _lora(value: object) -> Lora:
         raise TrainfitError(
             "wrong-type",
             "lora.target_modules",
-            f'lora.target_modules is {_shown(targets)}; use "all-linear" or a list of module names.',
+            f"lora.target_modules is {_shown(targets)}; "
+            'use "all-linear" or a list of module names.',
         )
     return Lora(
         rank=_integer("lora.rank", filled["rank"]),

@@ -1,4 +1,6 @@
-"""What stays resident through a step: weights, master, gradients, optimizer states, before sharding."""
+"""What stays resident through a step: weights, master, gradients, optimizer states, before
+sharding.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,8 +23,9 @@ FP32_BYTES = 4
 class Resident:
     """Unsharded bytes of everything that outlives a micro-batch, and the counts behind them.
 
-    `frozen_weights` and `trained_weights` add up to the weights. `largest_gradient` is that of the largest
-    trained tensor, `head_gradient` and `embedding_gradient` those of the two tables where trained.
+    `frozen_weights` and `trained_weights` add up to the weights. `largest_gradient` is that of the
+    largest trained tensor, `head_gradient` and `embedding_gradient` those of the two tables where
+    trained.
     """
 
     frozen_weights: int
@@ -59,7 +62,9 @@ def weight_bytes_per_parameter(precision: Precision) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
-    """What FSDP gathers at once: the largest block, and the root unit (embedding, head, norm, towers)."""
+    """What FSDP gathers at once: the largest block, and the root unit (embedding, head, norm,
+    towers).
+    """
 
     block: tuple[Tensor, ...]
     root: tuple[Tensor, ...]
@@ -84,20 +89,16 @@ def _units(model: Model) -> Units:
 
 def _adapter_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
     """A and B of every adapted matrix."""
-    parts: list[Tensor] = []
-    for target in params.lora_targets(model, lora.target_modules):
-        out_size, in_size = target.shape
-        for side in (in_size, out_size):
-            parts.append(
-                Tensor(
-                    module=target.module, shape=(lora.rank, side), kind="linear", count=target.count
-                )
-            )
-    return tuple(parts)
+    return tuple(
+        Tensor(module=target.module, shape=(lora.rank, side), kind="linear", count=target.count)
+        for target in params.lora_targets(model, lora.target_modules)
+        for side in reversed(target.shape)
+    )
 
 
 def _copied_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
-    """Embedding and head where they are trained beside the adapters, as full copies in the base's dtype.
+    """Embedding and head where they are trained beside the adapters, as full copies in the base's
+    dtype.
 
     Source: S-PEFT, `modules_to_save`: the original stays, and only adapters are cast to FP32.
     """
@@ -110,11 +111,13 @@ def _copied_tensors(model: Model, lora: Lora) -> tuple[Tensor, ...]:
 
 
 def _quantised_bytes(tensors: Iterable[Tensor], lora: Lora, stack: Stack) -> int:
-    """Bytes of a quantised base: linears in its dtype, the rest in 16 bit, or FP32 after k-bit preparation.
+    """Bytes of a quantised base: linears in its dtype, the rest in 16 bit, or FP32 after k-bit
+    preparation.
 
     Shape: each matrix is rounded up to whole blocks by itself.
     Ignores: the quantisation code book (64 bytes per module).
-    Source: S-QLORA section 3; bitsandbytes `Linear4bit`, which replaces every `nn.Linear` but the head.
+    Source: S-QLORA section 3; bitsandbytes `Linear4bit`, which replaces every `nn.Linear` but the
+        head.
     """
     base = DTYPES[lora.base_dtype]
     total = 0
@@ -140,8 +143,8 @@ def resident(
     """Weights, master weights, gradients and optimizer states of one replica, before any sharding.
 
     Shape: whole model; bytes.
-    Counts: a master only where 16-bit weights are trained under a mixed recipe; LoRA's adapters carry
-        their own states and the base carries none.
+    Counts: a master only where 16-bit weights are trained under a mixed recipe; LoRA's adapters
+        carry their own states and the base carries none.
     Ignores: buffers of the model (rotary tables), a few megabytes at most.
     Source: S-ZERO section 3.1 (16 bytes per parameter), S-LORA section 4.2, S-QLORA section 3.
     """

@@ -10,7 +10,8 @@ from generator.core.stack import Stack
 MethodName = Literal["full", "lora", "qlora"]
 Precision = Literal["bf16-mixed", "bf16-pure", "fp16-mixed", "amp", "fp32"]
 """`bf16-mixed`: 16-bit weights and gradients with an FP32 master. `bf16-pure`: no master.
-`fp16-mixed`: as `bf16-mixed` in FP16. `amp`: FP32 weights under 16-bit autocast. `fp32`: FP32 throughout."""
+`fp16-mixed`: as `bf16-mixed` in FP16. `amp`: FP32 weights under 16-bit autocast. `fp32`: FP32
+throughout."""
 Strategy = Literal["single", "ddp", "zero-1", "zero-2", "zero-3"]
 Checkpointing = Literal["none", "selective", "full"]
 AttentionKernel = Literal["flash", "sdpa", "eager"]
@@ -83,5 +84,7 @@ class Case:
 
     @property
     def zero_stage(self) -> int:
-        """What is sharded: 0 nothing, 1 optimizer states and master, 2 also gradients, 3 also weights."""
+        """What is sharded: 0 nothing, 1 optimizer states and master, 2 also gradients, 3 also
+        weights.
+        """
         return ZERO_STAGE[self.strategy] if self.num_gpus > 1 else 0

@@ -25,8 +25,8 @@ class Shard:
 def shard(resident: Resident, *, zero_stage: int, num_gpus: int) -> Shard:
     """Resident bytes of one GPU out of `num_gpus`.
 
-    Shape: weights / N from stage 3, gradients / N from stage 2, master and optimizer states / N from
-        stage 1; the largest rank's part, so rounded up.
+    Shape: weights / N from stage 3, gradients / N from stage 2, master and optimizer states / N
+        from stage 1; the largest rank's part, so rounded up.
     Source: S-ZERO section 5; the FP32 master is part of the optimizer partition.
     """
     return Shard(
@@ -55,11 +55,12 @@ NO_TRANSIENTS = Transients(loss=0, backward_start=0, backward_end=0, embedding=0
 def transients(case: Case, resident: Resident) -> Transients:
     """Buffers of the strategy at each instant of a step.
 
-    Counts: DDP's gradient bucket (one more copy of the gradients) unless gradients are views of it; for
-        ZeRO-3 and FSDP the gathered root unit, the current and the prefetched block, the block's unsharded
-        gradients and the reduce-scatter input.
+    Counts: DDP's gradient bucket (one more copy of the gradients) unless gradients are views of
+        it; for ZeRO-3 and FSDP the gathered root unit, the current and the prefetched block, the
+        block's unsharded gradients and the reduce-scatter input.
     Ignores: under the generic stack everything but the DDP bucket, which its lump does not cover.
-    Source: S-DDP (gradient buckets), S-FSDP section 3.3 (prefetch), S-TRACKER for the root unit's instant.
+    Source: S-DDP (gradient buckets), S-FSDP section 3.3 (prefetch), S-TRACKER for the root unit's
+        instant.
     """
     if case.num_gpus == 1:
         return NO_TRANSIENTS

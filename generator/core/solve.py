@@ -1,6 +1,8 @@
-"""The estimate turned round: longest sequence, largest micro-batch, and the cheapest change that fits.
+"""The estimate turned round: longest sequence, largest micro-batch, and the cheapest change that
+fits.
 
-Every answer comes from running the estimate again with one thing changed; no saving is written down.
+Every answer comes from running the estimate again with one thing changed; no saving is written
+down.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +40,9 @@ class Change:
 
 
 def _largest(fits: Callable[[int], bool], *, upper: int) -> int:
-    """Largest integer in 0..upper for which `fits` holds; it holds below any value for which it holds."""
+    """Largest integer in 0..upper for which `fits` holds; it holds below any value for which it
+    holds.
+    """
     low, high = 0, 1
     while high <= upper and fits(high):
         low, high = high, high * 2
@@ -57,8 +61,8 @@ def longest_sequences(case: Case, limits: Sequence[int]) -> tuple[int, ...]:
 
     Shape: tokens, one per limit in bytes per GPU.
     Counts: memory only; the model's own context length is the caller's to compare.
-    Source: bisection over `memory.peak`, which never falls with the sequence length (a property test);
-        limits share the lengths already tried.
+    Source: bisection over `memory.peak`, which never falls with the sequence length (a property
+        test); limits share the lengths already tried.
     """
     known: dict[int, int] = {0: 0}
 
@@ -153,13 +157,23 @@ def _candidates(
         smaller = replace(workload, micro_batch_size=1, gradient_accumulation_steps=steps)
         label = f"micro-batch 1 with {steps} accumulation steps"
         yield (
-            "micro_batch_size", 1, label, "smaller kernels", False, replace(case, workload=smaller)
+            "micro_batch_size",
+            1,
+            label,
+            "smaller kernels",
+            False,
+            replace(case, workload=smaller),
         )
     if workload.activation_checkpointing != "full":
         changed = replace(case, workload=replace(workload, activation_checkpointing="full"))
         cost = "one more forward pass"
         yield (
-            "activation_checkpointing", "full", "full activation checkpointing", cost, False, changed
+            "activation_checkpointing",
+            "full",
+            "full activation checkpointing",
+            cost,
+            False,
+            changed,
         )
     if workload.loss == "standard":
         changed = replace(case, workload=replace(workload, loss="chunked"))
@@ -199,8 +213,8 @@ def changes_that_fit(
 ) -> tuple[Change, ...]:
     """Single changes that make the case fit the card, cheapest first, at most one per field.
 
-    Shape: changes in the order of the levers: attention, micro-batch, checkpointing, loss, optimizer,
-        sharding, sequence length, method.
+    Shape: changes in the order of the levers: attention, micro-batch, checkpointing, loss,
+        optimizer, sharding, sequence length, method.
     Counts: each change alone; a model that needs two changes gets none here.
     Source: S-SEED-13B for the order of the levers.
 
@@ -231,5 +245,3 @@ def changes_that_fit(
             )
         )
     return tuple(found)
-
-

@@ -6,9 +6,9 @@ from typing import Any, Literal
 from generator.core.errors import TrainfitError
 
 StandardLoss = Literal["upcast", "upcast-shifted", "upcast-rebound"]
-"""`upcast`: logits to FP32, log-softmax in FP32 (Transformers since 4.49). `upcast-shifted`: the shifted
-FP32 logits are copied first (4.46 to 4.48). `upcast-rebound`: the same in the model's own forward, where
-the 16-bit logits are free once they are cast (up to 4.45)."""
+"""`upcast`: logits to FP32, log-softmax in FP32 (Transformers since 4.49). `upcast-shifted`: the
+shifted FP32 logits are copied first (4.46 to 4.48). `upcast-rebound`: the same in the model's own
+forward, where the 16-bit logits are free once they are cast (up to 4.45)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,20 +45,23 @@ class Stack:
     workspace_bytes: int = 0
     """cuBLAS workspaces: inside PyTorch's allocator."""
     allocator_slack_permille: int = 0
-    """What the caching allocator holds beyond the live tensors at their peak, in thousandths of them."""
+    """What the caching allocator holds beyond the live tensors at their peak, in thousandths of
+    them."""
     communicator_bytes: int = 0
     """NCCL channels and buffers of one process in a group: outside the allocator."""
     standard_loss: StandardLoss = "upcast"
     loss_chunk_tokens: int = 1024
     """Rows of logits alive at once under `chunked` loss."""
     in_place_loss: bool = False
-    """A Triton cross-entropy overwrites the FP32 logits with their gradient: no log-softmax is kept."""
+    """A Triton cross-entropy overwrites the FP32 logits with their gradient: no log-softmax is
+    kept."""
     kernel_norms: bool = False
     """Fused RMSNorm kernels, which keep their input as it came."""
     fsdp_generation: Literal[1, 2] = 2
     """FSDP1 keeps every frozen block's input and its gradient until backward ends."""
     kbit_upcast: bool = False
-    """`prepare_model_for_kbit_training` casts norms, embeddings and head of a quantised base to FP32."""
+    """`prepare_model_for_kbit_training` casts norms, embeddings and head of a quantised base to
+    FP32."""
     quantises_experts: bool = False
     """4-bit bases reach routed experts that are fused 3-D tensors."""
     gradient_dtype: Literal["weights", "fp32"] = "weights"

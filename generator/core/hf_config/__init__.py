@@ -18,9 +18,10 @@ from generator.core.hf_config import (
     multimodal,
     state_space,
 )
-from generator.core.hf_config.bare_count import model_from_parameter_count
+from generator.core.hf_config.bare_count import MAX_PARAMETERS, model_from_parameter_count
 from generator.core.hf_config.reader import FIELD_PREFIX, Reader
 from generator.core.model import Model
+from generator.core.params import num_parameters, tensors
 
 __all__ = ["ADAPTERS", "model_from_config", "model_from_parameter_count"]
 
@@ -72,7 +73,7 @@ ADAPTERS: dict[str, Adapter] = {
     "lfm2_moe": state_space.lfm2_moe,
     "llama": dense.llama,
     "llama4": multimodal.llama4,
-    "llama4_text": multimodal.llama4,
+    "llama4_text": multimodal.llama4_text,
     "mellum": moe.mellum,
     "minicpmv": classic.minicpmv,
     "minimax_m2": moe.minimax_m2,
@@ -148,4 +149,30 @@ def model_from_config(config: Mapping[str, object], name: str) -> Model:
             "num_attention_heads, num_key_value_heads, intermediate_size and vocab_size, "
             "or give a bare num_parameters.",
         )
-    return adapter(reader, name)
+    model = adapter(reader, name)
+    _check_sizes(model)
+    return model
+
+
+def _check_sizes(model: Model) -> None:
+    """Refuses sizes that vanish by division, and totals beyond any model.
+
+    Raises:
+        TrainfitError: a tensor without elements (`inconsistent-config`), or more parameters than
+            10^14 (`out-of-range`).
+    """
+    for tensor in tensors(model):
+        if min(tensor.shape) < 1:
+            raise TrainfitError(
+                "inconsistent-config",
+                FIELD_PREFIX,
+                f"The weights of {tensor.module} would have the shape {tensor.shape}, which holds "
+                "nothing; check the sizes that divide one another.",
+            )
+    total = num_parameters(model)
+    if total > MAX_PARAMETERS:
+        raise TrainfitError(
+            "out-of-range",
+            FIELD_PREFIX,
+            f"The config describes {total:.3g} parameters, more than 10^14; check its sizes.",
+        )

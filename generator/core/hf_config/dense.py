@@ -294,7 +294,7 @@ def hunyuan(reader: Reader, name: str) -> Model:
 
 
 def granite_swa(reader: Reader, name: str) -> Model:
-    """Granite with windows on some layers."""
+    """Granite with attention sinks and windows on some layers."""
     window = reader.optional_integer("sliding_window")
     bias = reader.boolean("attention_bias")
     return _uniform_or_mixed(
@@ -302,5 +302,5 @@ def granite_swa(reader: Reader, name: str) -> Model:
         name,
         types=window_pattern(reader, reader.num_layers()),
         window=window,
-        attention_changes={"qkv_bias": bias, "output_bias": bias},
+        attention_changes={"qkv_bias": bias, "output_bias": bias, "sinks": True},
     )

@@ -94,7 +94,8 @@ def inkling(reader: Reader, name: str) -> Model:
         shared = text.integer("n_shared_experts", minimum=0)
         width = text.integer("moe_intermediate_size")
         # The router scores the shared experts too.
-        extra.append(Tensor(module="gate", shape=(shared, hidden), kind="other"))
+        if shared:
+            extra.append(Tensor(module="gate", shape=(shared, hidden), kind="other"))
         routed = experts(
             text, shared_intermediate_size=shared * width, shared_linear=False, router_fp32=True
         )
@@ -106,6 +107,10 @@ def inkling(reader: Reader, name: str) -> Model:
     audio = sub_config(reader, "audio_config").with_defaults({"text_hidden_size": hidden})
     parts = inkling_vision(vision) + inkling_audio(audio)
     return with_towers(model, reader, parts)
+
+
+MAX_PATCH = 4096
+"""Far beyond any image patch; bounds the search for prime factors."""
 
 
 def inkling_vision(vision: Reader) -> Tensors:
@@ -138,13 +143,13 @@ def _inkling_scales(vision: Reader) -> list[tuple[int, int, int]]:
     channels = vision.integer("num_channels")
     side = time = 1
     scales = [(1, 1, channels)]
-    for factor in _prime_factors(vision.integer("patch_size")):
+    for factor in _prime_factors(_folded(vision, "patch_size")):
         side *= factor
         scales.append((1, side, -(-(side**2 * channels) // 64) * 64))
-    for factor in _prime_factors(vision.integer("temporal_patch_size")):
+    for factor in _prime_factors(_folded(vision, "temporal_patch_size")):
         time *= factor
-        # Here the class multiplies the element count by 64 instead of rounding it up to that.
-        scales.append((time, side, side**2 * channels * time * 64 // 64))
+        # The class multiplies by 64 here, where before it rounds up to a multiple of 64.
+        scales.append((time, side, side**2 * channels * time * 64))
     layers = vision.num_layers("n_layers")
     if layers >= len(scales):
         vision.fail(
@@ -153,6 +158,13 @@ def _inkling_scales(vision: Reader) -> list[tuple[int, int, int]]:
             f"n_layers is {layers}; an encoder for this patch size has at most {len(scales) - 1}.",
         )
     return _closest(scales, layers + 1)
+
+
+def _folded(vision: Reader, name: str) -> int:
+    size = vision.integer(name)
+    if size > MAX_PATCH:
+        vision.fail("out-of-range", name, f"{name} is {size}, more than {MAX_PATCH}.")
+    return size
 
 
 def _closest(scales: list[tuple[int, int, int]], wanted: int) -> list[tuple[int, int, int]]:
@@ -183,12 +195,10 @@ def _subsets(size: int, wanted: int) -> list[tuple[int, ...]]:
 def _prime_factors(number: int) -> list[int]:
     """Largest first, as the class folds them."""
     factors: list[int] = []
-    divisor = 2
-    while number > 1 and divisor <= number and len(factors) < 64:
+    for divisor in range(2, number + 1):
         while number % divisor == 0:
             factors.append(divisor)
             number //= divisor
-        divisor += 1 if divisor * divisor <= number else max(number - divisor, 1)
     return factors[::-1]
 
 

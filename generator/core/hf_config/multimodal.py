@@ -56,23 +56,23 @@ def mllama(reader: Reader, name: str) -> Model:
     return with_towers(model, reader, towers.mllama(sub_config(reader, "vision_config"), hidden))
 
 
-def llama4(reader: Reader, name: str) -> Model:
-    """Llama 4: chunked attention on three layers of four, experts every one or two layers."""
-    text = text_reader(
-        reader,
-        {
-            "vocab_size": 202048,
-            "hidden_size": 5120,
-            "num_hidden_layers": 48,
-            "num_attention_heads": 40,
-            "num_key_value_heads": 8,
-            "head_dim": 128,
-            "intermediate_size": 8192,
-            "intermediate_size_mlp": 16384,
-            "num_local_experts": 16,
-            "num_experts_per_tok": 1,
-        },
-    )
+LLAMA4_DEFAULTS: dict[str, object] = {
+    "vocab_size": 202048,
+    "hidden_size": 5120,
+    "num_hidden_layers": 48,
+    "num_attention_heads": 40,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "intermediate_size": 8192,
+    "intermediate_size_mlp": 16384,
+    "num_local_experts": 16,
+    "num_experts_per_tok": 1,
+}
+
+
+def llama4_text(reader: Reader, name: str) -> Model:
+    """Llama 4's text model: chunked attention on three layers of four, experts every one or two layers."""
+    text = reader.with_defaults(LLAMA4_DEFAULTS)
     count = text.num_layers()
     step = text.integer("interleave_moe_layer_step", default=1)
     listed = text.integers("moe_layers")
@@ -110,11 +110,14 @@ def llama4(reader: Reader, name: str) -> Model:
         )
         return Block(mixers=(mixer,), feed_forward=routed)
 
-    model = build(
+    return build(
         text, name, grouped(kinds, make), norm_kind="rms", module_names=(("gate", "router"),)
     )
-    if not (reader.has("vision_config") or text is not reader):
-        return model
+
+
+def llama4(reader: Reader, name: str) -> Model:
+    """Llama 4 with its image encoder."""
+    model = llama4_text(text_reader(reader), name)
     vision = sub_config(reader, "vision_config")
     return with_towers(model, reader, towers.llama4(vision, model.hidden_size))
 

@@ -19,6 +19,13 @@ from generator.core.model import (
 )
 
 
+def _mamba_head(reader: Reader, inner: int, heads: int) -> int:
+    # "auto", or nothing, in published files: the inner width split over the heads.
+    given = reader.raw("mamba_d_head")
+    is_auto = given is None or (isinstance(given, str) and given == "auto")
+    return inner // heads if is_auto else reader.integer("mamba_d_head")
+
+
 def granite_moe_hybrid(reader: Reader, name: str) -> Model:
     """Granite 4.0: Mamba-2 with a few attention layers, shared MLP plus routed experts."""
     count = reader.num_layers()
@@ -36,12 +43,10 @@ def granite_moe_hybrid(reader: Reader, name: str) -> Model:
     hidden = reader.integer("hidden_size")
     heads = reader.integer("mamba_n_heads", default=128)
     inner = hidden * reader.integer("mamba_expand", default=2)
-    # "auto" in published files: the inner width split over the heads.
-    given = reader.values.get("mamba_d_head")
-    head = inner // heads if given in {None, "auto"} else reader.integer("mamba_d_head")
+    head = _mamba_head(reader, inner, heads)
     mamba = Mamba2(
         num_heads=heads,
-        head_dim=head or 1,
+        head_dim=head,
         state_size=reader.integer("mamba_d_state", default=256),
         num_groups=reader.integer("mamba_n_groups", default=1),
         conv_kernel=reader.integer("mamba_d_conv", default=4),
@@ -87,12 +92,11 @@ def falcon_h1(reader: Reader, name: str) -> Model:
         "mamba_d_ssm", default=hidden * reader.integer("mamba_expand", default=2)
     )
     heads = reader.integer("mamba_n_heads", default=128)
-    given = reader.values.get("mamba_d_head")
-    head = inner // heads if given in {None, "auto"} else reader.integer("mamba_d_head")
+    head = _mamba_head(reader, inner, heads)
     in_bias, out_bias = reader.boolean("mamba_proj_bias"), reader.boolean("projectors_bias")
     mamba = Mamba2(
         num_heads=heads,
-        head_dim=head or 1,
+        head_dim=head,
         state_size=reader.integer("mamba_d_state", default=256),
         num_groups=reader.integer("mamba_n_groups", default=1),
         conv_kernel=reader.integer("mamba_d_conv", default=4),

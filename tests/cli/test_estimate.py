@@ -1,0 +1,141 @@
+"""The command line as its users call it: a process, JSON in, JSON out, exit status."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG_WITHOUT_HIDDEN_SIZE = {
+    "model_type": "llama",
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "vocab_size": 9,
+    "intermediate_size": 4,
+}
+
+
+def estimate(text: str, *options: str) -> tuple[list[dict[str, Any]], int]:
+    """Answers and exit status of `python -m generator estimate` on a bare interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "generator", "estimate", *options],
+        input=text.encode("utf-8", errors="surrogatepass"),
+        capture_output=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.stderr == b""
+    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
+
+
+def test_one_object_over_several_lines_is_one_request() -> None:
+    answers, status = estimate('{\n "model": "llama-3.1-8b",\n "method": "lora"\n}\n')
+    assert status == 0
+    assert [answer["card"]["verdict"] for answer in answers] == ["fits"]
+
+
+def test_result_has_every_field_of_the_contract() -> None:
+    (answer,), status = estimate('{"model": "llama-3.1-8b", "strategy": "zero-3", "num_gpus": 8}')
+    assert status == 0
+    lines = answer["per_gpu"]
+    assert set(lines) == {
+        "weights",
+        "master_weights",
+        "gradients",
+        "optimizer_states",
+        "activations",
+        "buffers",
+        "overhead",
+        "total",
+    }
+    assert all(isinstance(value, int) for value in lines.values())
+    assert lines["total"] == sum(value for name, value in lines.items() if name != "total")
+    for name in ("allocated", "low", "high", "num_gpus", "num_parameters"):
+        assert isinstance(answer[name], int)
+    assert answer["low"] <= lines["total"] <= answer["high"]
+    assert answer["num_trainable_parameters"] == answer["num_parameters"] == 8_030_261_248
+    assert answer["communication"]["relative_to_ddp"] == 1.5
+    assert int(answer["throughput"]["model_flops_per_token"]) > 6 * 7_000_000_000
+    assert answer["assumptions"]
+
+
+def test_bad_lines_get_an_error_in_their_place_and_the_others_an_answer() -> None:
+    lines = [
+        '{"model": "llama-3.1-8b"}',
+        "not json",
+        '{"model": "llama-9"}',
+        '{"model": "qwen3-8b", "method": "qlora"}',
+    ]
+    answers, status = estimate("\n".join(lines))
+    assert status == 2
+    assert ["error" in answer for answer in answers] == [False, True, True, False]
+    assert answers[2]["error"]["field"] == "model"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "field"),
+    [
+        pytest.param("", "bad-json", "request", id="empty"),
+        pytest.param("[" * 100_000, "bad-json", "request", id="deep-nesting"),
+        pytest.param("x" * 10_000_000, "input-too-large", "request", id="ten-megabytes"),
+        pytest.param(
+            '{"model": "llama-3.1-8b", "sequence_length": NaN}', "bad-json", "request", id="nan"
+        ),
+        pytest.param(
+            '{"model": "llama-3.1-8b", "sequence_length": 1e400}',
+            "wrong-type",
+            "sequence_length",
+            id="inf",
+        ),
+        pytest.param(
+            '{"model": "llama-3.1-8b", "sequence_length": -5}',
+            "out-of-range",
+            "sequence_length",
+            id="negative",
+        ),
+        pytest.param(
+            '{"model": "llama-3.1-8b", "sequence_length": 2048.5}',
+            "wrong-type",
+            "sequence_length",
+            id="fraction",
+        ),
+        pytest.param('{"model": "no-such-model"}', "unknown-id", "model", id="unknown-model"),
+        pytest.param(
+            json.dumps({"model": {"config": CONFIG_WITHOUT_HIDDEN_SIZE}}),
+            "missing-field",
+            "model.config.hidden_size",
+            id="no-hidden-size",
+        ),
+        pytest.param(
+            '{"model": {"num_parameters": ' + "9" * 5000 + "}}",
+            "bad-json",
+            "request",
+            id="huge-number",
+        ),
+        pytest.param('"llama-3.1-8b"', "bad-request", "request", id="a-string"),
+        pytest.param('{"model": "\\ud800"}', "unknown-id", "model", id="lone-surrogate"),
+        pytest.param("\x00\x01\xff", "bad-json", "request", id="binary"),
+    ],
+)
+def test_bad_input_gets_a_coded_error_that_names_the_field(
+    text: str, code: str, field: str
+) -> None:
+    answers, status = estimate(text)
+    assert status == 2
+    assert (answers[0]["error"]["code"], answers[0]["error"]["field"]) == (code, field)
+    assert len(answers[0]["error"]["message"]) < 500
+
+
+def test_a_missing_file_is_said_on_standard_error() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "generator", "estimate", "no-such-file.json"],
+        capture_output=True,
+        cwd=ROOT,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "no-such-file.json" in done.stderr
