@@ -15,6 +15,7 @@ from markupsafe import Markup
 from generator.core.card import Card
 from generator.core.fit import FIT_PERCENT, fit_limit_bytes, tight_limit_bytes
 from generator.core.units import GB, GIB
+from generator.emit import cells
 from generator.emit.facts import ModelFacts
 from generator.tables import (
     card_models,
@@ -27,6 +28,7 @@ from generator.tables.base import (
     METHOD_NAMES,
     STRATEGY_NAMES,
     STRATEGY_SHORT,
+    card_order,
     format_count,
     format_parameters,
     join_words,
@@ -100,6 +102,9 @@ def environment() -> jinja2.Environment:
         short=STRATEGY_SHORT,
         count_label=count_label,
         price=price,
+        figure=cells.figure,
+        answer=cells.answer,
+        linked_answer=cells.linked_answer,
     )
     return env
 
@@ -132,7 +137,7 @@ def _in_words(setup: fewest_gpus.SmallestSetup | None) -> str:
     if setup is None:
         return "does not fit on up to 64 GPUs"
     how = "" if setup.cell.num_gpus == 1 else f" with {STRATEGY_NAMES[setup.cell.strategy]}"
-    return f"{setup.cell.num_gpus} × {setup.card.card.name}{how}, {setup.cell.gb} GB per GPU"
+    return f"{setup.cell.num_gpus} × {setup.card.full_name}{how}, {setup.cell.gb} GB per GPU"
 
 
 def model_facts_line(facts: ModelFacts) -> list[str]:
@@ -348,4 +353,12 @@ def card_index(env: jinja2.Environment, *, cards: Sequence[Card]) -> str:
     vendors: dict[str, list[Card]] = {}
     for card in cards:
         vendors.setdefault(card.vendor, []).append(card)
-    return env.get_template("cards_index.md.jinja").render(vendors=vendors, num_cards=len(cards))
+    return env.get_template("cards_index.md.jinja").render(
+        vendors={
+            vendor: sorted(listed, key=card_order)
+            for vendor, listed in sorted(
+                vendors.items(), key=lambda item: (-len(item[1]), item[0].lower())
+            )
+        },
+        num_cards=len(cards),
+    )

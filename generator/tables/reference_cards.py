@@ -34,6 +34,12 @@ class ReferenceCard:
         """The card's name without its size."""
         return short_card_name(self.card.name)
 
+    @property
+    def full_name(self) -> str:
+        """The card's name with its size, which some vendors leave out."""
+        size = f"{self.card.memory_marketed_gb} GB"
+        return self.card.name if size in self.card.name else f"{self.card.name} {size}"
+
 
 def reference_cards(cards: Sequence[Card]) -> list[ReferenceCard]:
     """The reference cards among `cards`, by size."""

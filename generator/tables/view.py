@@ -36,16 +36,20 @@ class StrategyView:
         )
         return counts[:1] if self.strategy == "ddp" else counts
 
-    def _counts_of(self, card: Card) -> tuple[int, ...]:
-        """Counts on which this strategy runs on a card; a single GPU can be had of any card."""
+    @cached_property
+    def _available(self) -> tuple[tuple[int, ...], ...]:
+        """By card, the counts on which this strategy runs; one GPU can be had of any card."""
         if self.strategy == "single":
-            return (1,)
+            return ((1,),) * len(self.cards)
         least = 2 if self.strategy == "ddp" else 1
-        return tuple(count for count in card.allowed_gpu_counts if count >= least)
+        return tuple(
+            tuple(count for count in card.allowed_gpu_counts if count >= least)
+            for card in self.cards
+        )
 
     def cell(self, *, card: int, num_gpus: int, workload: int) -> Cell | None:
         """The answer at one GPU count, None where the card does not come in that count."""
-        available = self._counts_of(self.cards[card])
+        available = self._available[card]
         if self.strategy == "ddp" and num_gpus == self.gpu_counts[0] and available:
             num_gpus = available[0]
         if num_gpus not in available:
@@ -64,7 +68,7 @@ class StrategyView:
         None where the strategy cannot run on the card at all.
         """
         first = self.first_fits[workload][card]
-        counts = (first,) if first else self._counts_of(self.cards[card])
+        counts = (first,) if first else self._available[card]
         cells = [
             cell
             for count in counts

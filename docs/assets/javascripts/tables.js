@@ -231,7 +231,7 @@ function cardsOf(details) {
   return [...details.querySelectorAll("th[scope=row] a[href]")].map((link) => {
     let size = link.previousElementSibling;
     while (size && size.tagName !== "SPAN") size = size.previousElementSibling;
-    return { id: link.dataset.card, name: link.textContent, size: size.textContent };
+    return { id: link.id.split("--").at(-1), name: link.textContent, size: size.textContent };
   });
 }
 
@@ -271,7 +271,6 @@ function redraw(details, data, section) {
         if (!sameSize) header.append(element("span", { textContent: card.size }), " ");
         const id = `${prefix}--${card.id}`;
         const link = element("a", { id, href: `#${id}`, textContent: card.name });
-        link.dataset.card = card.id;
         header.append(link);
       });
       return element(
