@@ -1,36 +1,36 @@
 """The calculator's answer for its defaults: HTML for the page, and data for the page's script.
 
-The page is complete before any script runs. The script replaces the HTML by the same figures from
-`start.json`, so its charts and controls work before Python has loaded in the browser.
+The page is complete before any script runs. The script draws the same figures again from the data
+beside them, so its charts and controls work before Python has loaded in the browser.
 """
 
 import json
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from generator.core import api
 from generator.core.card import Card
 from generator.core.catalog import Catalog
+from generator.core.fit import FIT_PERCENT
 from generator.core.params import num_parameters
 from generator.core.units import format_gb
 
-START_NAME = "start.json"
 DEFAULT_MODEL = "llama-3.1-8b"
 """The calculator's; everything else has the core's defaults."""
 CURVE_LENGTHS = tuple(round(2 ** (9 + step / 2)) for step in range(19))
 """512 to 262,144 tokens in half octaves."""
 
-COMPONENT_LABELS = {
-    "weights": "Weights",
-    "master_weights": "FP32 master weights",
-    "gradients": "Gradients",
-    "optimizer_states": "Optimizer states",
-    "activations": "Activations and loss",
-    "buffers": "Buffers",
-    "overhead": "Overhead",
+COMPONENTS = {
+    "weights": ("Weights", "weights"),
+    "master_weights": ("FP32 master weights", "master"),
+    "gradients": ("Gradients", "gradients"),
+    "optimizer_states": ("Optimizer states", "optimizer"),
+    "activations": ("Activations and loss", "activations"),
+    "buffers": ("Buffers", "buffers"),
+    "overhead": ("Overhead", "overhead"),
 }
+"""Memory lines in the order of the sum: what each is called, and inside the sum."""
 PHASE_LABELS = {
     "forward": "Forward",
     "loss": "Loss",
@@ -99,12 +99,6 @@ def start(catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def write(catalog: Catalog, folder: Path) -> None:
-    """Writes `start.json` into `folder` (`docs/assets/calculator`)."""
-    text = json.dumps(start(catalog), ensure_ascii=False, separators=(",", ":"))
-    (folder / START_NAME).write_text(text + "\n", encoding="utf-8")
-
-
 def _number(num_bytes: int) -> str:
     return format_gb(num_bytes).removesuffix(" GB")
 
@@ -133,29 +127,103 @@ def _headline(catalog: Catalog, result: Result) -> str:
     )
 
 
+def _changes(result: Result) -> str:
+    items = "".join(
+        f"<li>{escape(change['label'][0].upper() + change['label'][1:])} "
+        f'<span class="verdict-{change["verdict"]}">'
+        f"{' '.join(VERDICT_LABELS[change['verdict']]).lower()}, "
+        f"{format_gb(change['total'])}</span>"
+        f'<span class="tf-tag">{escape(change["cost"])}</span></li>'
+        for change in result["changes"]
+    )
+    if not items:
+        return ""
+    return (
+        '<section class="tf-section"><h2 class="tf-section-title">Cheapest changes that fit</h2>'
+        f'<ol class="tf-changes">{items}</ol></section>'
+    )
+
+
+def _bars(result: Result) -> str:
+    """One stacked bar for each phase, placed by attributes: a policy may bar style text."""
+    marketed = result["card"]["memory_marketed_bytes"]
+    scale = 1.02 * max(marketed, *(phase["total"] for phase in result["phases"]))
+
+    def across(num_bytes: float) -> str:
+        return f"{num_bytes / scale:.3%}"
+
+    limits = "".join(
+        f'<line class="tf-limit-{kind}" x1="{across(size)}" x2="{across(size)}" y1="0" y2="100%"/>'
+        for kind, size in (("fit", marketed * FIT_PERCENT / 100), ("card", marketed))
+    )
+    rows = []
+    for phase in result["phases"]:
+        x = 0
+        parts = []
+        for key in COMPONENTS:
+            size = phase["lines"][key]
+            if size:
+                parts.append(
+                    f'<rect class="tf-fill-{key}" x="{across(x)}" width="{across(size)}" y="0" '
+                    'height="100%"/>'
+                )
+            x += size
+        is_peak = phase["phase"] == result["peak_phase"]
+        rows.append(
+            f'<div class="tf-bar{" tf-bar-peak" if is_peak else ""}">'
+            f'<span class="tf-bar-name">{PHASE_LABELS[phase["phase"]]}</span>'
+            '<svg class="tf-bar-picture" width="100%" aria-hidden="true" focusable="false">'
+            f"{''.join(parts)}{limits}</svg>"
+            f'<span class="tf-bar-total">{_number(phase["total"])}</span></div>'
+        )
+    scale_label = (
+        '<div class="tf-bar tf-bar-scale" aria-hidden="true"><span class="tf-bar-name"></span>'
+        f'<svg class="tf-bar-picture" width="100%"><text x="{across(marketed)}" y="0.95em" '
+        f'text-anchor="end">card {marketed // 10**9:,} GB, {FIT_PERCENT} % of it dashed</text>'
+        "</svg>"
+        '<span class="tf-bar-total">GB</span></div>'
+    )
+    return (
+        f'<div class="tf-breakdown"><div class="tf-bars">{scale_label}{"".join(rows)}</div></div>'
+    )
+
+
 def _ledger(result: Result) -> str:
     lines = result["per_gpu"]
-    used = [key for key in COMPONENT_LABELS if lines[key]]
+    used = {key: words for key, words in COMPONENTS.items() if lines[key]}
     rows = "".join(
         f'<tr><th scope="row"><span class="tf-swatch tf-back-{key}" aria-hidden="true"></span>'
-        f"{COMPONENT_LABELS[key]}</th><td>{_number(lines[key])}</td>"
-        f'<td class="tf-quiet">{lines[key] / lines["total"]:.0%}</td></tr>'
-        for key in used
+        f"{label}</th><td>{_number(lines[key])}</td>"
+        f'<td class="tf-quiet tf-share-cell">{lines[key] / lines["total"] * 100:.0f} %</td></tr>'
+        for key, (label, _) in used.items()
     )
-    terms = " + ".join(f"{COMPONENT_LABELS[key].lower()} {_number(lines[key])}" for key in used)
+    terms = " + ".join(f"{word} {_number(lines[key])}" for key, (_, word) in used.items())
     return (
         '<div class="tf-ledger-box"><table class="tf-ledger">'
         '<caption class="tf-hidden">Memory of one GPU by component, in GB</caption>'
         '<thead><tr><th scope="col">At the peak: '
         f'{PHASE_LABELS[result["peak_phase"]].lower()}</th><th scope="col">GB per GPU</th>'
-        f'<th scope="col">share</th></tr></thead><tbody>{rows}</tbody>'
-        f'<tfoot><tr><th scope="row">Total</th><td>{_number(lines["total"])}</td><td></td></tr>'
-        f'</tfoot></table><p class="tf-formula">per GPU = {terms.replace("fp32", "FP32")} '
-        f"= {format_gb(lines['total'])}</p></div>"
+        '<th scope="col" class="tf-share-cell">share</th></tr></thead>'
+        f"<tbody>{rows}</tbody>"
+        f'<tfoot><tr><th scope="row">Total</th><td>{_number(lines["total"])}</td>'
+        '<td class="tf-share-cell"></td></tr></tfoot></table>'
+        f'<p class="tf-formula">per GPU = {terms} = {format_gb(lines["total"])}</p></div>'
     )
 
 
+def _script_data(data: Mapping[str, Any]) -> str:
+    """JSON as a data block of the page: no tag can begin or end in it, and no policy blocks it."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    escaped = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return f'<script type="application/json" id="tf-start">{escaped}</script>'
+
+
 def html(catalog: Catalog) -> str:
-    """The answer for the default request as HTML that needs no script and no inline style."""
-    result = _ask(catalog)
-    return f'{_headline(catalog, result)}<div class="tf-columns">{_ledger(result)}<div></div></div>'
+    """The answer for the default request: HTML without script or inline style, and its data."""
+    data = start(catalog)
+    result = data["page"]["estimate"]
+    return (
+        f"{_headline(catalog, result)}{_changes(result)}{_bars(result)}"
+        f'<div class="tf-columns">{_ledger(result)}<div></div></div>'
+        f"{_script_data(data)}"
+    )

@@ -17,11 +17,10 @@ export function summary(result, card) {
 
 const capitalised = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** The reason without the figures that the headline already has. */
-function reasonBeyond(result) {
-  const { reason } = result.card;
-  const cut = reason.indexOf(": ");
-  return cut > 0 && reason.startsWith(gb(result.per_gpu.total)) ? `${capitalised(reason.slice(cut + 2))}` : reason;
+/** The reason without the figures that the headline has: those before the share, and the share itself. */
+function reasonBeyond({ card }) {
+  const rest = /^[^(]*\([^)]*\)([:,].*)$/.exec(card.reason);
+  return rest === null ? card.reason : `${percent(card.share)} of the card${rest[1]}`;
 }
 
 /** What a set-up is made of, in words, without its model; what is at its default and needs no word is left out. */
@@ -107,7 +106,7 @@ export function ledger(result) {
       el("th", { scope: "row" }, el("span", { class: `tf-swatch tf-back-${key}`, "aria-hidden": "true" }), label),
       isSharded ? el("td", { class: "tf-quiet" }, term) : null,
       el("td", {}, gbNumber(lines[key])),
-      el("td", { class: "tf-quiet" }, percent(lines[key] / lines.total)),
+      el("td", { class: "tf-quiet tf-share-cell" }, percent(lines[key] / lines.total)),
     );
   const sum = used.map(({ word, term }) => `${word} ${term}`).join(" + ");
   return el(
@@ -126,7 +125,7 @@ export function ledger(result) {
           el("th", { scope: "col" }, `At the peak: ${phaseName(result.peak_phase).toLowerCase()}`),
           isSharded ? el("th", { scope: "col" }, "whole ÷ GPUs") : null,
           el("th", { scope: "col" }, "GB per GPU"),
-          el("th", { scope: "col" }, "share"),
+          el("th", { scope: "col", class: "tf-share-cell" }, "share"),
         ),
       ),
       el("tbody", {}, ...used.map(row)),
@@ -139,7 +138,7 @@ export function ledger(result) {
           el("th", { scope: "row" }, "Total"),
           isSharded ? el("td") : null,
           el("td", {}, gbNumber(lines.total)),
-          el("td"),
+          el("td", { class: "tf-share-cell" }),
         ),
       ),
     ),

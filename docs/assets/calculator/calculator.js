@@ -1,8 +1,7 @@
 /* The calculator page: state in the URL fragment, form on one side, answer on the other.
 
-   The page arrives with the answer for its defaults already in it. `start.json` holds what that answer
-   was made from, so charts and controls work before Python has loaded; every other answer comes from the
-   core in the worker. */
+   The page arrives with the answer for its defaults already in it, and with the data of that answer, so
+   charts and controls work before Python has loaded; every other answer comes from the core in the worker. */
 
 import * as answer from "./answer.js";
 import { phaseBars } from "./charts.js";
@@ -14,7 +13,6 @@ import { CardGrid } from "./grid.js";
 import { describeOwnModel } from "./model-input.js";
 import { changesOf, decode, defaultState, encode, fitsInLink, toRequest, withChanges } from "./state.js";
 
-const START_URL = new URL("./start.json", import.meta.url);
 const LINK_DELAY_MS = 250; // Safari refuses more than 100 history changes in 30 seconds
 const SPEAK_DELAY_MS = 700; // after the last key, so that a screen reader hears one answer
 const SOLVE_DELAY_MS = 120;
@@ -83,11 +81,13 @@ class Calculator {
     addEventListener("hashchange", () => {
       if (this.#readLink()) this.#compute();
     });
-    let width = 0;
-    new ResizeObserver(() => {
-      const now = this.#curveWidth();
-      if (now !== width && this.shown !== null) this.#showCurve();
-      width = now;
+    // Measured when it changes and not at each answer, which would force a layout in between.
+    this.curveWidth = this.curveBox.clientWidth;
+    new ResizeObserver(([entry]) => {
+      const width = Math.floor(entry.contentRect.width);
+      if (width === this.curveWidth) return;
+      this.curveWidth = width;
+      this.#showCurve();
     }).observe(this.curveBox);
   }
 
@@ -223,10 +223,6 @@ class Calculator {
     return { ...grid, cards: [...grid.cards].sort((left, right) => size(left) - size(right)) };
   }
 
-  #curveWidth() {
-    return Math.max(280, Math.floor(this.curveBox.clientWidth));
-  }
-
   #showCurve() {
     const { curve, estimate, request } = this.shown;
     this.curveBox.replaceChildren(
@@ -235,7 +231,7 @@ class Calculator {
         result: estimate,
         request,
         card: this.#card(),
-        width: this.#curveWidth(),
+        width: Math.max(280, this.curveWidth),
       }),
     );
   }
@@ -360,22 +356,11 @@ class Calculator {
 
 const mounted = new WeakSet();
 
-async function mount() {
+function mount() {
   const root = document.getElementById("tf-calculator");
   if (root === null || mounted.has(root)) return;
   mounted.add(root);
-  const status = root.querySelector("[data-tf=status]");
-  try {
-    const response = await fetch(START_URL);
-    if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    new Calculator(root, await response.json());
-    root.dataset.tfReady = "";
-  } catch (error) {
-    status.hidden = false;
-    status.replaceChildren(
-      el("p", { role: "alert", class: "tf-failure" }, `The calculator could not start (${error.message}). The answer below and the tables of all models need no script.`),
-    );
-  }
+  new Calculator(root, JSON.parse(document.getElementById("tf-start").textContent));
 }
 
 mount();

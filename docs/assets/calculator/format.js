@@ -4,9 +4,13 @@ import { VERDICTS } from "./fields.js";
 
 const GB = 1e9;
 
-function grouped(value, digits) {
-  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-}
+// Made once: a fresh formatter for each of the table's cells would cost more than the whole answer.
+const FORMATS = [0, 1, 2].map(
+  (digits) => new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+);
+const COUNTS = new Intl.NumberFormat("en");
+
+const grouped = (value, digits) => FORMATS[digits].format(value);
 
 /** Gigabytes without the unit: two decimals below 10, one above. */
 export function gbNumber(bytes) {
@@ -20,7 +24,7 @@ export function gb(bytes) {
 }
 
 export function count(value) {
-  return value.toLocaleString("en");
+  return COUNTS.format(value);
 }
 
 /** `8.03 billion`, for parameter counts. */

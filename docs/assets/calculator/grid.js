@@ -4,6 +4,13 @@ import { el, setText } from "./dom.js";
 import { VERDICTS } from "./fields.js";
 import { count, gb, gbNumber, gpus, percent } from "./format.js";
 
+/** A strategy has no use for some counts: one GPU is all that Single has. */
+function withoutEmptyColumns({ gpu_counts: counts, cards }) {
+  const isUsed = counts.map((_, column) => cards.some((card) => card.cells[column] !== null));
+  const used = (list) => list.filter((_, column) => isUsed[column]);
+  return { gpu_counts: used(counts), cards: cards.map((card) => ({ ...card, cells: used(card.cells) })) };
+}
+
 export class CardGrid {
   #body = null;
   #head = null;
@@ -34,7 +41,8 @@ export class CardGrid {
   }
 
   /** Shows `grid`; `selected` is the request's card and the GPU count of the answer. */
-  show(grid, selected) {
+  show(whole, selected) {
+    const grid = withoutEmptyColumns(whole);
     const shape = JSON.stringify([grid.gpu_counts, grid.cards.map((card) => [card.id, card.cells.map(Boolean)])]);
     if (shape !== this.#shape) this.#build(grid);
     this.#shape = shape;
