@@ -57,24 +57,25 @@ function matrixOf(table) {
       while (head[column]?.until > index) column += 1;
       for (let span = 0; span < cell.colSpan; span += 1) {
         const before = head[column + span]?.text;
-        const text = textOf(cell);
-        head[column + span] = { text: before ? `${before} ${text}` : text, until: index + cell.rowSpan };
+        const text = cell.dataset.md ?? textOf(cell);
+        head[column + span] = { text: [before, text].filter(Boolean).join(" "), until: index + cell.rowSpan };
       }
       column += cell.colSpan;
     }
   });
   const rows = [...table.tBodies].flatMap((body) =>
-    [...body.rows].filter((row) => !row.hidden && row.cells.length === head.length),
+    [...body.rows].filter((row) => !row.hidden && !row.classList.contains("tf-group")),
   );
   return { head: head.map((each) => each.text), rows };
 }
 
 function rowTexts(row) {
-  return [...row.cells].map((cell) => {
+  return [...row.cells].flatMap((cell) => {
     const clone = cell.cloneNode(true);
     clone.querySelector(".tf-tools")?.remove();
     clone.querySelectorAll("small").forEach((small) => small.prepend(" "));
-    return clone.textContent.replace(/\s+/g, " ").trim();
+    const text = clone.textContent.replace(/\s+/g, " ").trim();
+    return [text, ...Array(cell.colSpan - 1).fill("✕ no")];
   });
 }
 
@@ -84,7 +85,9 @@ function titleOf(table) {
   if (!details) return page;
   const section = details.closest(".tf-section");
   const optimizer = section.dataset.optimizerName;
-  return [page, METHODS[section.dataset.method], optimizer, STRATEGIES[details.dataset.strategy]].join(", ");
+  const length = `${Number(section.dataset.length).toLocaleString("en-US")} tokens`;
+  const parts = [METHODS[section.dataset.method], optimizer, STRATEGIES[details.dataset.strategy], length];
+  return [page, ...parts].join(", ");
 }
 
 function markdown(table, rows, id) {
@@ -92,7 +95,7 @@ function markdown(table, rows, id) {
   const line = (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   const rule = head.map((_, index) => (index ? "---:" : "---"));
   return [
-    `**${titleOf(table)}** (GB per GPU; ✓ fits, ≈ tight, ✕ does not fit)`,
+    `**${titleOf(table)}** (GB per GPU; ✓ fits, ≈ tight, ✕ no)`,
     "",
     line(head),
     line(rule),
@@ -112,7 +115,7 @@ function csv(table) {
 /* Tools: one set per open table, one that follows the row under pointer or focus */
 
 function button(label, title, action) {
-  const made = element("button", { type: "button", textContent: label, title });
+  const made = element("button", { type: "button", textContent: label, title, ariaLabel: title });
   made.addEventListener("click", action);
   return made;
 }
@@ -139,10 +142,10 @@ function addTableTools(table) {
 const rowTools = element(
   "span",
   { className: "tf-tools" },
-  button("Link", "Copy this row's address", (event) => {
+  button("#", "Copy this row's address", (event) => {
     copy(addressOf(idOfRow(event.target.closest("tr"))), "Link");
   }),
-  button("Markdown", "Copy this row as Markdown", (event) => {
+  button("M↓", "Copy this row as Markdown", (event) => {
     const row = event.target.closest("tr");
     copy(markdown(row.closest("table"), [row], idOfRow(row)), "Row");
   }),
@@ -265,6 +268,7 @@ function redraw(details, data, section) {
   table.tBodies[0].replaceChildren(
     ...rows.map((row) => {
       const header = element("th", { scope: "row" });
+      if (row.hopeless) header.colSpan = 1 + columns.length;
       row.cards.forEach((card, index) => {
         const sameSize = index > 0 && row.cards[index - 1].size === card.size;
         if (index > 0) header.append(sameSize ? ", " : " ");
@@ -277,7 +281,7 @@ function redraw(details, data, section) {
         "tr",
         {},
         header,
-        ...row.cells.map((each) => tableCell(each, false)),
+        ...(row.hopeless ? [] : row.cells.map((each) => tableCell(each, false))),
         ...row.answers.map((each) => tableCell(each, true)),
       );
     }),
