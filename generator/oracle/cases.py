@@ -31,11 +31,11 @@ def stored_cases() -> list[Case]:
     cases: dict[str, Case] = {}
     for group in (
         _dense(),
-        _dense_variants(),
         _sharded(),
+        _quantised(),
         _experts(),
         _hybrids(),
-        _quantised(),
+        _dense_variants(),
         _more_dense(),
     ):
         for values in group:
@@ -88,8 +88,8 @@ def _dense() -> Iterator[Values]:
         ("gemma-3-1b", (1024, 2), (4096, 2)),
         ("olmo-2-1124-7b", (1024, 1), (4096, 2)),
         ("granite-3.3-8b", (2048, 1), (4096, 2)),
-        ("glm-4-9b-0414", (1024, 1), (4096, 1)),
-        ("apertus-8b-2509", (1024, 1), (4096, 1)),
+        ("glm-4-9b", (1024, 1), (4096, 1)),
+        ("apertus-8b", (1024, 1), (4096, 1)),
         ("pythia-1.4b", (2048, 2), (2048, 4)),
     ]
     targets: dict[str, Values] = {
@@ -283,11 +283,11 @@ def _more_dense() -> Iterator[Values]:
             yield _case(model, workload, **full, **FP32_ADAPTERS)
         yield _case(model, (4096, 1))
         yield _case(model, (4096, 1), **BF16_ADAPTERS)
-    yield from _four_ways("tinyllama-1.1b", (2048, 4), (2048, 8))
-    yield from _four_ways("mistral-nemo-instruct-2407", (1024, 1), (8192, 1))
+    yield from _four_ways("tinyllama-1.1b-chat-v1.0", (2048, 4), (2048, 8))
+    yield from _four_ways("mistral-nemo", (1024, 1), (8192, 1))
     yield from _four_ways("qwen3-14b", (1024, 1), (4096, 1))
     yield from _four_ways("granite-4.2-3b", (2048, 1), (8192, 1))
     yield from _four_ways("minicpm5-2b", (2048, 1), (8192, 1))
     yield from _four_ways("olmo-3-1025-7b", (1024, 1), (8192, 1))
     yield from _four_ways("seed-oss-36b", (1024, 1), (4096, 1))
-    yield from _four_ways("stablelm-2-1_6b", (1024, 2), (4096, 2))
+    yield from _four_ways("stablelm-2-1.6b", (1024, 2), (4096, 2))
