@@ -13,7 +13,7 @@ from generator.core.hf_config.parts import (
     sparse_layers,
     window_pattern,
 )
-from generator.core.hf_config.reader import Reader, grouped
+from generator.core.hf_config.reader import MAX_LAYERS, Reader, grouped
 from generator.core.model import (
     Block,
     FeedForward,
@@ -232,6 +232,13 @@ def indexer_tensors(reader: Reader, mixer: LatentAttention, hidden: int) -> tupl
 def indexer_layers(reader: Reader, count: int) -> list[bool]:
     """Which layers have an indexer of their own; the others reuse the last one's choice."""
     listed = reader.names_pattern("indexer_types", count)
+    if listed is not None:
+        return [each == "full" for each in listed]
+    pattern = reader.raw("index_topk_pattern")
+    if isinstance(pattern, str):
+        pattern = [{"F": "full", "S": "shared"}.get(letter, "") for letter in pattern[:MAX_LAYERS]]
+        reader = Reader({**reader.values, "index_topk_pattern": pattern}, reader.path)
+    listed = reader.names_pattern("index_topk_pattern", count)
     if listed is not None:
         return [each == "full" for each in listed]
     frequency = reader.integer("index_topk_freq", default=1)

@@ -46,13 +46,18 @@ def inkling(reader: Reader, name: str) -> Model:
         },
     )
     count, hidden = text.num_layers(), text.integer("hidden_size")
+    local = text.integers("local_layer_ids") or [
+        number for number in range(count) if (number + 1) % 6
+    ]
     types = text.names_pattern("layer_types", count) or [
-        "hybrid_sliding" if (number + 1) % 6 else "hybrid" for number in range(count)
+        "hybrid_sliding" if number in local else "hybrid" for number in range(count)
     ]
     for each in types:
         if each not in {"hybrid", "hybrid_sliding"}:
             text.unknown_value("layer_types", each, ("hybrid", "hybrid_sliding"))
-    sparse = sparse_layers(text, count)
+    sparse = sparse_layers(
+        text, count, dense_default=text.integer("dense_mlp_idx", default=0, minimum=0)
+    )
     kinds = list(zip(types, sparse, strict=True))
     kernel = text.integer("sconv_kernel_size", "conv_kernel_size")
     relative, extent = text.integer("d_rel"), text.integer("rel_extent")
@@ -89,15 +94,22 @@ def inkling(reader: Reader, name: str) -> Model:
             Tensor(module="global_scale", shape=(1,), kind="other"),
         ]
         if not is_sparse:
-            feed_forward = mlp(text, bias=False)
+            width = text.integer("dense_intermediate_size", "intermediate_size")
+            feed_forward = mlp(text, intermediate_size=width, bias=False)
             return Block(mixers=(mixer,), feed_forward=feed_forward, extra_tensors=tuple(extra))
         shared = text.integer("n_shared_experts", minimum=0)
-        width = text.integer("moe_intermediate_size")
+        # Files that give the dense width apart mean the experts' by the plain name.
+        apart = text.has("dense_intermediate_size")
+        width = text.integer("intermediate_size" if apart else "moe_intermediate_size")
         # The router scores the shared experts too.
         if shared:
             extra.append(Tensor(module="gate", shape=(shared, hidden), kind="other"))
         routed = experts(
-            text, shared_intermediate_size=shared * width, shared_linear=False, router_fp32=True
+            text,
+            moe_intermediate_size=width,
+            shared_intermediate_size=shared * width,
+            shared_linear=False,
+            router_fp32=True,
         )
         return Block(mixers=(mixer,), feed_forward=routed, extra_tensors=tuple(extra))
 

@@ -71,7 +71,7 @@ LLAMA4_DEFAULTS: dict[str, object] = {
 
 
 def llama4_text(reader: Reader, name: str) -> Model:
-    """Llama 4's text model: chunked attention on three layers of four, experts every one or two layers."""
+    """Llama 4's text model: chunked attention on three layers of four, experts on some or all."""
     text = reader.with_defaults(LLAMA4_DEFAULTS)
     count = text.num_layers()
     step = text.integer("interleave_moe_layer_step", default=1)
@@ -227,6 +227,21 @@ def kimi_k25(reader: Reader, name: str) -> Model:
     return with_towers(model, reader, towers.kimi_k25(vision, model.hidden_size, outer=reader))
 
 
+def _minimax_m3_layers(text: Reader) -> tuple[list[bool], list[str]]:
+    """Which layers have experts and which an indexer, from lists of names or of zeros and ones."""
+    count = text.num_layers()
+    frequency = text.integers_pattern("moe_layer_freq", count)
+    listed = text.has("mlp_layer_types") or text.has("mlp_layer_types_rle")
+    sparse = sparse_layers(text, count)
+    if frequency is not None and not listed:
+        sparse = [bool(each) for each in frequency]
+    nested = text.nested("sparse_attention_config") or Reader({}, text.path)
+    indexed = nested.integers_pattern("sparse_attention_freq", count)
+    if indexed is not None and not (text.has("layer_types") or text.has("layer_types_rle")):
+        return sparse, ["minimax_m3_sparse" if each else "full_attention" for each in indexed]
+    return sparse, window_pattern(text, count, names=("minimax_m3_sparse",))
+
+
 def minimax_m3(reader: Reader, name: str) -> Model:
     """MiniMax M3: sparse attention chosen by an indexer, and shared plus routed experts."""
     text = text_reader(
@@ -247,19 +262,15 @@ def minimax_m3(reader: Reader, name: str) -> Model:
             "index_head_dim": 128,
         },
     )
-    count = text.num_layers()
-    frequency = text.integers("moe_layer_freq")
-    sparse = sparse_layers(text, count)
-    if frequency and not text.has("mlp_layer_types"):
-        sparse = [bool(each) for each in frequency[:count]]
-    types = window_pattern(text, count, names=("minimax_m3_sparse",))
-    if len(sparse) != count:
-        text.fail(
-            "inconsistent-config", "moe_layer_freq", "moe_layer_freq needs one entry a layer."
-        )
+    sparse, types = _minimax_m3_layers(text)
     kinds = list(zip(sparse, types, strict=True))
     hidden = text.integer("hidden_size")
-    head, heads = text.integer("index_head_dim"), text.integer("index_n_heads")
+    # Published files nest the indexer's sizes under names of their own.
+    sparse_attention = text.nested("sparse_attention_config") or Reader({}, text.path)
+    head = sparse_attention.optional_integer("sparse_index_dim") or text.integer("index_head_dim")
+    heads = sparse_attention.optional_integer("sparse_num_index_heads") or text.integer(
+        "index_n_heads"
+    )
     indexer = (
         Tensor(module="q_proj", shape=(heads * head, hidden), kind="linear"),
         Tensor(module="k_proj", shape=(head, hidden), kind="linear"),

@@ -20,6 +20,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "silu": "silu",
     "swish": "silu",
     "swiglu": "silu",
+    "swigluoai": "silu",
     "gelu": "gelu",
     "gelu_pytorch_tanh": "gelu",
     "gelu_fast": "gelu-new",
@@ -226,7 +227,9 @@ def build(
         "vocab_size": reader.integer("vocab_size"),
         "tie_word_embeddings": reader.boolean("tie_word_embeddings", default=tie_default),
         "block_groups": tuple(groups),
-        "context_length": reader.optional_integer("max_position_embeddings"),
+        "context_length": reader.optional_integer(
+            "max_position_embeddings", "model_max_length", "seq_length"
+        ),
         "extra_tensors": tuple(extra_tensors),
         "model_type": reader.text("model_type"),
     }
