@@ -27,6 +27,11 @@ ROOT = "api/v1"
 
 Json = dict[str, Any]
 
+RATES = {
+    f"peak_dense_{dtype}_flops_per_second": f"peak_dense_{dtype}_teraflops_per_second"
+    for dtype in ("bf16", "fp16", "fp8")
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
@@ -83,8 +88,13 @@ def conditions() -> Json:
 
 def card_item(card: Card) -> Json:
     """One card with its limits."""
+    plain = {key: value for key, value in asdict(card).items() if key not in ("aliases", *RATES)}
+    for key, name in RATES.items():
+        # The largest rates pass 2^53, so they are given in tera.
+        rate = getattr(card, key)
+        plain[name] = None if rate is None else rate / 10**12
     return {
-        **{key: value for key, value in asdict(card).items() if key != "aliases"},
+        **plain,
         "allowed_gpu_counts": list(card.allowed_gpu_counts),
         "fits_up_to_bytes": fit_limit_bytes(card),
         "tight_up_to_bytes": tight_limit_bytes(card),
@@ -257,9 +267,9 @@ ITEM_SCHEMAS: dict[str, Json] = {
             "allowed_gpu_counts": _list(_INTEGER, "Counts that the ladder climbs"),
             "gpus_per_node": _INTEGER,
             "memory_bandwidth_bytes_per_second": _MAYBE_INTEGER,
-            "peak_dense_bf16_flops_per_second": _MAYBE_INTEGER,
-            "peak_dense_fp16_flops_per_second": _MAYBE_INTEGER,
-            "peak_dense_fp8_flops_per_second": _MAYBE_INTEGER,
+            "peak_dense_bf16_teraflops_per_second": _MAYBE_NUMBER,
+            "peak_dense_fp16_teraflops_per_second": _MAYBE_NUMBER,
+            "peak_dense_fp8_teraflops_per_second": _MAYBE_NUMBER,
             "link_bytes_per_second": _MAYBE_INTEGER,
             "interconnect": _TEXT,
             "supports_bf16": {"type": "boolean"},
@@ -268,6 +278,7 @@ ITEM_SCHEMAS: dict[str, Json] = {
             "price_usd_per_hour_high": _MAYBE_NUMBER,
             "price_date": _MAYBE_TEXT,
             "released": _MAYBE_TEXT,
+            "note": _TEXT,
             "url": _TEXT,
         }
     ),

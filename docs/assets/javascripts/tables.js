@@ -22,7 +22,7 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
-const said = element("p", { className: "tf-said" });
+const said = element("p", { className: "tf-announced" });
 said.setAttribute("role", "status");
 article.append(said);
 
@@ -30,7 +30,7 @@ async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const area = element("textarea", { value: text, className: "tf-said" });
+    const area = element("textarea", { value: text, className: "tf-announced" });
     document.body.append(area);
     area.select();
     document.execCommand("copy");
@@ -80,10 +80,10 @@ function rowTexts(row) {
 }
 
 function titleOf(table) {
-  const details = table.closest("details.tf-grid");
+  const details = table.closest("details.tf-strategy");
   const page = document.querySelector("h1").firstChild.textContent.trim();
   if (!details) return page;
-  const section = details.closest(".tf-section");
+  const section = details.closest(".tf-method");
   const optimizer = section.dataset.optimizerName;
   const length = `${Number(section.dataset.length).toLocaleString("en-US")} tokens`;
   const parts = [METHODS[section.dataset.method], optimizer, STRATEGIES[details.dataset.strategy], length];
@@ -136,7 +136,7 @@ function addTableTools(table) {
     ),
     button("Copy CSV", "Copy this table as CSV", () => copy(csv(table), "Table")),
   );
-  table.closest(".tf-scroll").after(tools);
+  table.closest(".tf-wide").after(tools);
 }
 
 const rowTools = element(
@@ -301,7 +301,7 @@ async function show(section, optimizer, length) {
   section.querySelector("[data-control=length]").value = length;
   try {
     const data = await load();
-    for (const details of section.querySelectorAll("details.tf-grid")) redraw(details, data, section);
+    for (const details of section.querySelectorAll("details.tf-strategy")) redraw(details, data, section);
     said.textContent = `${METHODS[section.dataset.method]}, ${section.dataset.optimizerName}, ${length} tokens`;
   } catch (error) {
     said.textContent = `The figures could not be loaded (${error.message}); the tables keep AdamW.`;
@@ -309,7 +309,7 @@ async function show(section, optimizer, length) {
 }
 
 function addControls(section) {
-  section.querySelectorAll("details.tf-grid").forEach((details) => {
+  section.querySelectorAll("details.tf-strategy").forEach((details) => {
     details.outcome = details.querySelector("summary span").textContent;
   });
   const choose = (name, label, options, chosen) => {
@@ -357,7 +357,7 @@ async function reveal() {
   let found = document.getElementById(id);
   const [method, optimizer] = id.split("--");
   if (!found && modelPage && optimizer) {
-    const section = document.querySelector(`.tf-section[data-method="${CSS.escape(method)}"]`);
+    const section = document.querySelector(`.tf-method[data-method="${CSS.escape(method)}"]`);
     const known = JSON.parse(modelPage.dataset.optimizers).some(([each]) => each === optimizer);
     if (!section || !known) return;
     await show(section, optimizer, section.dataset.length);
@@ -396,7 +396,7 @@ for (const box of document.querySelectorAll(".tf-filter")) {
   });
 }
 
-if (modelPage) document.querySelectorAll(".tf-section").forEach(addControls);
+if (modelPage) document.querySelectorAll(".tf-method").forEach(addControls);
 document.querySelectorAll("table.t").forEach((table) => {
   const details = table.closest("details");
   if (!details || details.open) addTableTools(table);
