@@ -24,12 +24,12 @@ function reasonBeyond({ card }) {
 }
 
 /** What a set-up is made of, in words, without its model; what is at its default and needs no word is left out. */
-export function setupWords(request, optimizerName) {
+export function setupWords(request, { optimizer, stack }) {
   const word = (key) => FIELD_WORDS[key].options[request[key]];
   const accumulation = request.gradient_accumulation_steps;
   return [
     request.method === "full" ? "full fine-tuning" : `${word("method")} rank ${count(request.lora.rank)}`,
-    optimizerName,
+    optimizer,
     request.strategy === "single" ? null : word("strategy"),
     `${count(request.sequence_length)} tokens × ${count(request.micro_batch_size)}` +
       (accumulation > 1 ? ` × ${count(accumulation)} steps` : ""),
@@ -37,7 +37,7 @@ export function setupWords(request, optimizerName) {
     request.activation_checkpointing === "full" ? null : `checkpointing ${word("activation_checkpointing").toLowerCase()}`,
     request.attention === "flash" ? null : `${word("attention")} attention`,
     request.loss === "standard" ? null : `${word("loss").toLowerCase()} loss`,
-    request.stack === "generic" ? null : request.stack,
+    request.stack === "generic" ? null : stack,
   ].filter((each) => each !== null);
 }
 

@@ -251,6 +251,8 @@ class Calculator {
     this.form.markError(error.field);
     this.answerBox.classList.add("tf-stale");
     delete this.root.dataset.shown;
+    this.strip.className = "tf-strip";
+    setText(this.strip, `No answer: ${error.message}`);
     this.#showProblems([error.message, "The figures below are those of the set-up that they name."]);
   }
 
@@ -269,6 +271,7 @@ class Calculator {
     this.progress ??= el("progress", { max: 1, value: 0, "aria-label": "Starting the calculator" });
     this.progressLabel ??= el("span", {}, "Starting");
     this.headBox.replaceChildren(el("p", { class: "tf-progress" }, this.progress, this.progressLabel));
+    this.strip.className = "tf-strip";
     setText(this.strip, "Starting the calculator…");
   }
 
@@ -304,8 +307,12 @@ class Calculator {
   /** The set-up of the answer in one line, so that it can be quoted. */
   #setup() {
     const { request } = this.shown;
-    const optimizer = this.catalogue.optimizers.find((entry) => entry.id === request.optimizer);
-    return [this.#modelName(), ...answer.setupWords(request, optimizer?.name ?? request.optimizer)].join(" · ");
+    const nameOf = (entries, id) => entries.find((entry) => entry.id === id)?.name ?? id;
+    const names = {
+      optimizer: nameOf(this.catalogue.optimizers, request.optimizer),
+      stack: nameOf(this.catalogue.stacks, request.stack),
+    };
+    return [this.#modelName(), ...answer.setupWords(request, names)].join(" · ");
   }
 
   #modelName() {

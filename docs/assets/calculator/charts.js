@@ -140,7 +140,10 @@ export function sequenceCurve({ points, current, total, card, width }) {
     svg("text", { x: left - 6, y: 10, "text-anchor": "end" }, "GB"),
     ...powers
       .filter((_, index) => index % everyOther === 0)
-      .map((length) => svg("text", { x: x(length), y: height - bottom + 16, "text-anchor": "middle" }, shortTokens(length))),
+      .map((length) => {
+        const anchor = x(length) > width - right - 14 ? "end" : "middle";
+        return svg("text", { x: x(length), y: height - bottom + 16, "text-anchor": anchor }, shortTokens(length));
+      }),
     svg("text", { x: width - right, y: height - 2, "text-anchor": "end" }, "tokens per sequence"),
     svg(
       "g",

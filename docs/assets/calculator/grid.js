@@ -16,6 +16,7 @@ export class CardGrid {
   #head = null;
   #rows = []; // {card, cells: [{td, button, cell}]}
   #shape = "";
+  #card = null;
   #focus = [0, 0];
 
   /** @param {(cardId: string, numGpus: number) => void} onChoose */
@@ -69,9 +70,23 @@ export class CardGrid {
         else button.removeAttribute("aria-current");
       });
     });
+    const row = grid.cards.findIndex((card) => card.id === selected.card);
+    if (row >= 0 && selected.card !== this.#card) this.#reveal(row);
+    this.#card = selected.card;
+  }
+
+  /** Scrolls the table, never the page, to a card that was chosen elsewhere. */
+  #reveal(row) {
+    requestAnimationFrame(() => {
+      const box = this.table.parentElement;
+      const line = this.#body.children[row];
+      const isSeen = line.offsetTop > box.scrollTop && line.offsetTop + line.offsetHeight < box.scrollTop + box.clientHeight;
+      if (!isSeen) box.scrollTop = line.offsetTop - box.clientHeight / 2;
+    });
   }
 
   #build(grid) {
+    this.table.style.setProperty("--tf-columns", String(grid.gpu_counts.length));
     this.#head.replaceChildren(
       el("th", { scope: "col" }, "Card"),
       ...grid.gpu_counts.map((number) =>
@@ -90,7 +105,7 @@ export class CardGrid {
         el(
           "tr",
           {},
-          el("th", { scope: "row" }, card.name),
+          el("th", { scope: "row", title: card.name }, card.name),
           ...this.#rows[row].cells.map(({ button }) =>
             button === null
               ? el("td", { class: "tf-cell-none" }, el("span", { "aria-label": "not offered" }, "·"))
