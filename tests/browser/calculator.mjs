@@ -29,7 +29,9 @@ function read(page) {
       notice: text(".tf-notice"),
       status: text("[data-tf=status]"),
       verdictWord: text(".tf-verdict-word"),
-      gridTotals: [...root.querySelectorAll(".tf-grid thead .tf-quiet")].map((cell) => cell.textContent),
+      gridTotals: [...root.querySelectorAll(".tf-grid thead .tf-quiet")].map(
+        (cell) => cell.textContent,
+      ),
       cells: root.querySelectorAll(".tf-cell").length,
       chosenCell: root.querySelector(".tf-cell-on")?.title ?? null,
       fragment: location.hash,
@@ -53,7 +55,10 @@ const scenarios = {
       await page.locator("dt", { hasText: "Longest sequence" }).waitFor();
       const solutions = await page.evaluate(() =>
         Object.fromEntries(
-          [...document.querySelectorAll(".tf-solution")].map((row) => [row.firstChild.innerText, row.lastChild.firstChild.textContent]),
+          [...document.querySelectorAll(".tf-solution")].map((row) => [
+            row.firstChild.innerText,
+            row.lastChild.firstChild.textContent,
+          ]),
         ),
       );
       return { first, second, solutions, ...record };
@@ -98,7 +103,9 @@ const scenarios = {
         outcomes.push(
           await page.evaluate(() => ({
             notice: document.querySelector(".tf-notice").innerText,
-            foreign: document.querySelectorAll("#tf-calculator :is(script, iframe, img, object, embed, style)").length,
+            foreign: document.querySelectorAll(
+              "#tf-calculator :is(script, iframe, img, object, embed, style)",
+            ).length,
           })),
         );
       }
@@ -106,7 +113,9 @@ const scenarios = {
         location.hash = "#v=1&model=llama-3.1-8b&strategy=ddp";
       });
       await shown(page, "v=1&model=llama-3.1-8b&strategy=ddp");
-      const isTouched = await page.evaluate(() => "touched" in globalThis || "touched" in Object.prototype);
+      const isTouched = await page.evaluate(
+        () => "touched" in globalThis || "touched" in Object.prototype,
+      );
       return { outcomes, dialogs, isTouched, final: await read(page), ...record };
     });
   },
@@ -182,10 +191,17 @@ const scenarios = {
         return violations.map(({ id, impact, nodes }) => ({
           id,
           impact,
-          where: nodes.slice(0, 5).map((node) => `${node.target.join(" ")}: ${node.failureSummary}`),
+          where: nodes
+            .slice(0, 5)
+            .map((node) => `${node.target.join(" ")}: ${node.failureSummary}`),
         }));
       },
-      { context: { colorScheme: parameters.scheme, viewport: { width: parameters.width, height: 800 } } },
+      {
+        context: {
+          colorScheme: parameters.scheme,
+          viewport: { width: parameters.width, height: 800 },
+        },
+      },
     );
   },
 

@@ -41,7 +41,8 @@ function randomState(next) {
     if (next() < 0.4) continue;
     if (field.none !== undefined && next() < 0.2) state[key] = null;
     else if (field.kind === "choice") state[key] = pick(field.choices);
-    else if (field.kind === "integer") state[key] = field.min + Math.floor(next() * (field.max - field.min));
+    else if (field.kind === "integer")
+      state[key] = field.min + Math.floor(next() * (field.max - field.min));
     else if (field.kind === "flag") state[key] = next() < 0.5;
     else if (field.kind === "id") state[key] = pick(["rtx-4090-24gb", "adamw-8bit", "torch-fsdp2"]);
     else if (field.kind === "version") state[key] = pick([null, "4.49", "0.12.1"]);
@@ -68,7 +69,8 @@ test("any state comes back from its link, without a complaint", () => {
 });
 
 test("links of version 1 keep their meaning", () => {
-  const link = "#v=1&model=qwen2.5-7b&method=qlora&lora.rank=64&card=rtx-4090-24gb&strategy=zero-3&num_gpus=auto";
+  const link =
+    "#v=1&model=qwen2.5-7b&method=qlora&lora.rank=64&card=rtx-4090-24gb&strategy=zero-3&num_gpus=auto";
   const { state, problems } = decode(link);
   assert.deepEqual(problems, []);
   assert.deepEqual(toRequest(state), {
@@ -113,7 +115,10 @@ test("unknown keys, bad values and repeated keys are told, and change nothing el
   assert.deepEqual(state, { ...defaultState(), method: "lora" });
   assert.equal(problems.length, 6);
   assert.match(problems[0], /does not know, “colour”/);
-  assert.match(problems[1], /sequence_length “-5” is not a whole number from 1 to 16,777,216; 2048 is used/);
+  assert.match(
+    problems[1],
+    /sequence_length “-5” is not a whole number from 1 to 16,777,216; 2048 is used/,
+  );
   assert.match(problems[4], /twice/);
   assert.match(problems[5], /not readable/);
 });
@@ -132,7 +137,29 @@ test("names of built-in properties are only unknown keys", () => {
 test("hostile fragments end in messages, never in an exception or a foreign value", () => {
   const stream = numbers(7);
   const next = () => stream.next().value;
-  const alphabet = ["model", "=", "&", "%", "%00", "<script>", "lora.rank", "999999999999", "-1", "NaN", "\u0000", "…", "__proto__", "v", "#", "{}", "a".repeat(500), "model.config", "eyJhIjp7fX0", "../", "javascript:alert(1)"];
+  const alphabet = [
+    "model",
+    "=",
+    "&",
+    "%",
+    "%00",
+    "<script>",
+    "lora.rank",
+    "999999999999",
+    "-1",
+    "NaN",
+    "\u0000",
+    "…",
+    "__proto__",
+    "v",
+    "#",
+    "{}",
+    "a".repeat(500),
+    "model.config",
+    "eyJhIjp7fX0",
+    "../",
+    "javascript:alert(1)",
+  ];
   for (let round = 0; round < 10000; round += 1) {
     let fragment = "#";
     for (let piece = Math.floor(next() * 20); piece >= 0; piece -= 1) {
@@ -151,7 +178,10 @@ test("hostile fragments end in messages, never in an exception or a foreign valu
 });
 
 test("a config that is too long stays out of the link", () => {
-  const state = { ...defaultState(), model: { config: { note: "x".repeat(MAX_CONFIG_CHARACTERS) } } };
+  const state = {
+    ...defaultState(),
+    model: { config: { note: "x".repeat(MAX_CONFIG_CHARACTERS) } },
+  };
   assert.equal(fitsInLink(state), false);
   assert.equal(encode(state), "v=1");
 });
@@ -160,7 +190,10 @@ test("a suggested change sets the field that it names, and nothing that does not
   assert.equal(withChanges(defaultState(), { "lora.rank": 8 })["lora.rank"], 8);
   const polluting = JSON.parse('{"__proto__": {"polluted": true}, "nothing": 1}');
   assert.deepEqual(withChanges(defaultState(), polluting), defaultState());
-  const sharded = withChanges(defaultState(), changesOf({ field: "strategy", value: "zero-3", num_gpus: 4 }, defaultState()));
+  const sharded = withChanges(
+    defaultState(),
+    changesOf({ field: "strategy", value: "zero-3", num_gpus: 4 }, defaultState()),
+  );
   assert.deepEqual([sharded.strategy, sharded.num_gpus], ["zero-3", 4]);
   const large = withChanges(defaultState(), { micro_batch_size: 4 });
   const small = withChanges(large, changesOf({ field: "micro_batch_size", value: 1 }, large));
@@ -171,7 +204,11 @@ test("one GPU is what strategy single means", () => {
   const { state, problems } = decode("#v=1&strategy=single&num_gpus=8");
   assert.equal(state.num_gpus, null);
   assert.match(problems[0], /8 GPUs, but strategy single evaluates one GPU/);
-  assert.equal(withChanges({ ...defaultState(), strategy: "ddp", num_gpus: 4 }, { strategy: "single" }).num_gpus, null);
+  assert.equal(
+    withChanges({ ...defaultState(), strategy: "ddp", num_gpus: 4 }, { strategy: "single" })
+      .num_gpus,
+    null,
+  );
 });
 
 test("parameter counts are read as people write them", () => {
@@ -189,11 +226,14 @@ test("parameter counts are read as people write them", () => {
     "llama-3.1-8b": null,
     "": null,
   };
-  for (const [text, expected] of Object.entries(cases)) assert.equal(parseParameterCount(text), expected, text);
+  for (const [text, expected] of Object.entries(cases))
+    assert.equal(parseParameterCount(text), expected, text);
 });
 
 test("a pasted text is a config, a count, or a sentence about why not", () => {
-  assert.deepEqual(parseModelText(' {"hidden_size": 64} '), { model: { config: { hidden_size: 64 } } });
+  assert.deepEqual(parseModelText(' {"hidden_size": 64} '), {
+    model: { config: { hidden_size: 64 } },
+  });
   assert.deepEqual(parseModelText("13B"), { model: { num_parameters: 13e9 } });
   assert.match(parseModelText("{broken").problem, /does not parse/);
   assert.match(parseModelText("[1]").problem, /neither JSON nor/);

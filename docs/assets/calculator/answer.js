@@ -6,7 +6,12 @@ import { COMPONENTS, FIELD_WORDS, VERDICTS } from "./fields.js";
 import { count, gb, gbNumber, gpus, parameters, percent, verdictText } from "./format.js";
 
 const section = (title, ...children) =>
-  el("section", { class: "tf-section" }, el("h2", { class: "tf-section-title" }, title), ...children);
+  el(
+    "section",
+    { class: "tf-section" },
+    el("h2", { class: "tf-section-title" }, title),
+    ...children,
+  );
 
 /** One sentence for screen readers and for the strip on phones. */
 export function summary(result, card) {
@@ -28,13 +33,17 @@ export function setupWords(request, { optimizer, stack }) {
   const word = (key) => FIELD_WORDS[key].options[request[key]];
   const accumulation = request.gradient_accumulation_steps;
   return [
-    request.method === "full" ? "full fine-tuning" : `${word("method")} rank ${count(request.lora.rank)}`,
+    request.method === "full"
+      ? "full fine-tuning"
+      : `${word("method")} rank ${count(request.lora.rank)}`,
     optimizer,
     request.strategy === "single" ? null : word("strategy"),
     `${count(request.sequence_length)} tokens × ${count(request.micro_batch_size)}` +
       (accumulation > 1 ? ` × ${count(accumulation)} steps` : ""),
     word("precision"),
-    request.activation_checkpointing === "full" ? null : `checkpointing ${word("activation_checkpointing").toLowerCase()}`,
+    request.activation_checkpointing === "full"
+      ? null
+      : `checkpointing ${word("activation_checkpointing").toLowerCase()}`,
     request.attention === "flash" ? null : `${word("attention")} attention`,
     request.loss === "standard" ? null : `${word("loss").toLowerCase()} loss`,
     request.stack === "generic" ? null : stack,
@@ -46,7 +55,9 @@ export function headline({ result, card, setup }) {
   const { per_gpu: lines } = result;
   const verdict = card === null || result.card === null ? null : result.card.verdict;
   const notes = [
-    result.low === result.high ? null : `likely between ${gbNumber(result.low)} and ${gb(result.high)}`,
+    result.low === result.high
+      ? null
+      : `likely between ${gbNumber(result.low)} and ${gb(result.high)}`,
     `PyTorch allocates ${gb(result.allocated)}`,
     `peak: ${phaseName(result.peak_phase).toLowerCase()}`,
   ].filter((note) => note !== null);
@@ -72,13 +83,25 @@ export function headline({ result, card, setup }) {
       el(
         "span",
         { class: "tf-figure" },
-        el("span", { class: "tf-figure-number", "data-tf": "total", "data-bytes": lines.total }, gbNumber(lines.total)),
+        el(
+          "span",
+          { class: "tf-figure-number", "data-tf": "total", "data-bytes": lines.total },
+          gbNumber(lines.total),
+        ),
         card === null ? " GB per GPU" : ` of ${card.memory_marketed_gb} GB per GPU`,
       ),
-      el("span", { class: "tf-count" }, card === null ? gpus(result.num_gpus) : `${count(result.num_gpus)} × ${card.name}`),
+      el(
+        "span",
+        { class: "tf-count" },
+        card === null ? gpus(result.num_gpus) : `${count(result.num_gpus)} × ${card.name}`,
+      ),
     ),
     result.card === null ? null : el("p", { class: "tf-reason" }, reasonBeyond(result)),
-    el("p", { class: "tf-notes" }, `${notes.join(" · ")} · ${parameters(result.num_parameters)} parameters, ${trained}`),
+    el(
+      "p",
+      { class: "tf-notes" },
+      `${notes.join(" · ")} · ${parameters(result.num_parameters)} parameters, ${trained}`,
+    ),
   );
 }
 
@@ -86,7 +109,9 @@ export function headline({ result, card, setup }) {
 function divided({ bytes, term }) {
   if (term === undefined || term.divisor === 1) return gbNumber(bytes);
   const share = term.bytes / term.divisor;
-  return Math.abs(share - bytes) <= share * 0.005 ? `${gbNumber(term.bytes)} ÷ ${count(term.divisor)}` : gbNumber(bytes);
+  return Math.abs(share - bytes) <= share * 0.005
+    ? `${gbNumber(term.bytes)} ÷ ${count(term.divisor)}`
+    : gbNumber(bytes);
 }
 
 /** The memory lines as a ledger, with the sum that leads from the whole to one GPU. */
@@ -103,7 +128,12 @@ export function ledger(result) {
     el(
       "tr",
       {},
-      el("th", { scope: "row" }, el("span", { class: `tf-swatch tf-back-${key}`, "aria-hidden": "true" }), label),
+      el(
+        "th",
+        { scope: "row" },
+        el("span", { class: `tf-swatch tf-back-${key}`, "aria-hidden": "true" }),
+        label,
+      ),
       isSharded ? el("td", { class: "tf-quiet" }, term) : null,
       el("td", {}, gbNumber(lines[key])),
       el("td", { class: "tf-quiet tf-share-cell" }, percent(lines[key] / lines.total)),
@@ -151,7 +181,11 @@ export function changes(list, onApply) {
   return section(
     "Cheapest changes that fit",
     list.length === 0
-      ? el("p", { class: "tf-notes" }, "No single change makes it fit; try two, or a larger card in the table below.")
+      ? el(
+          "p",
+          { class: "tf-notes" },
+          "No single change makes it fit; try two, or a larger card in the table below.",
+        )
       : el(
           "ol",
           { class: "tf-changes" },
@@ -159,9 +193,21 @@ export function changes(list, onApply) {
             el(
               "li",
               {},
-              el("button", { type: "button", class: "tf-link-button", onclick: () => onApply(change) }, capitalised(change.label)),
-              el("span", { class: `verdict-${change.verdict}` }, ` ${verdictText(change.verdict)}, ${gb(change.total)}`),
-              el("span", { class: "tf-tag" }, change.changes_training ? `${change.cost}; changes what is learned` : change.cost),
+              el(
+                "button",
+                { type: "button", class: "tf-link-button", onclick: () => onApply(change) },
+                capitalised(change.label),
+              ),
+              el(
+                "span",
+                { class: `verdict-${change.verdict}` },
+                ` ${verdictText(change.verdict)}, ${gb(change.total)}`,
+              ),
+              el(
+                "span",
+                { class: "tf-tag" },
+                change.changes_training ? `${change.cost}; changes what is learned` : change.cost,
+              ),
             ),
           ),
         ),
@@ -181,14 +227,30 @@ export function solutions(solved, { cardName, onApply }) {
         text,
         change === null
           ? null
-          : el("button", { type: "button", class: "tf-link-button", onclick: () => onApply(change), "aria-label": `Use: ${label}, ${text}` }, "use"),
+          : el(
+              "button",
+              {
+                type: "button",
+                class: "tf-link-button",
+                onclick: () => onApply(change),
+                "aria-label": `Use: ${label}, ${text}`,
+              },
+              "use",
+            ),
       ),
     );
   const none = ["none fits", null];
-  const { longest_sequence: longest, largest_micro_batch: batch, fewest_gpus: fewest, cheapest } = solved;
+  const {
+    longest_sequence: longest,
+    largest_micro_batch: batch,
+    fewest_gpus: fewest,
+    cheapest,
+  } = solved;
   const limit = solved.context_length;
   const isBeyond = typeof limit === "number" && longest > limit;
-  const tokens = isBeyond ? `${count(longest)} tokens, beyond the model’s ${count(limit)}` : `${count(longest)} tokens`;
+  const tokens = isBeyond
+    ? `${count(longest)} tokens, beyond the model’s ${count(limit)}`
+    : `${count(longest)} tokens`;
   return el(
     "dl",
     { class: "tf-solutions" },
@@ -210,12 +272,15 @@ export function solutions(solved, { cardName, onApply }) {
 /** Communication and time. */
 export function running(result, card) {
   const rows = [];
-  const row = (label, text) => rows.push(el("div", { class: "tf-solution" }, el("dt", {}, label), el("dd", {}, text)));
+  const row = (label, text) =>
+    rows.push(el("div", { class: "tf-solution" }, el("dt", {}, label), el("dd", {}, text)));
   const sent = result.communication;
   const isSent = sent.bytes_sent_per_gpu_per_step > 0;
   row(
     "Sent per GPU and step",
-    isSent ? `${gb(sent.bytes_sent_per_gpu_per_step)}, ${sent.relative_to_ddp.toFixed(2)} × DDP` : "nothing",
+    isSent
+      ? `${gb(sent.bytes_sent_per_gpu_per_step)}, ${sent.relative_to_ddp.toFixed(2)} × DDP`
+      : "nothing",
   );
   const speed = result.throughput.tokens_per_second;
   if (typeof speed === "number" && speed > 0) {

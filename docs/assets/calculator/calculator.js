@@ -11,8 +11,19 @@ import { copy, download, toCsv, toJson, toMarkdown } from "./export.js";
 import { buildForm } from "./form.js";
 import { CardGrid } from "./grid.js";
 import { describeOwnModel } from "./model-input.js";
-import { changesOf, decode, defaultState, encode, fitsInLink, toRequest, withChanges } from "./state.js";
+import {
+  changesOf,
+  decode,
+  defaultState,
+  encode,
+  fitsInLink,
+  toRequest,
+  withChanges,
+} from "./state.js";
 
+const GRID_HELP =
+  "Share of each card that one GPU of the set-up needs, by number of GPUs: ✓ within 95 % of the size on the box, " +
+  "≈ above that but within what the driver offers, ✕ more. Choose a cell to judge against it; arrow keys move.";
 const LINK_DELAY_MS = 250; // Safari refuses more than 100 history changes in 30 seconds
 const SPEAK_DELAY_MS = 700; // after the last key, so that a screen reader hears one answer
 const SOLVE_DELAY_MS = 120;
@@ -42,7 +53,10 @@ class Calculator {
   }
 
   #build() {
-    this.form = buildForm({ catalogue: this.catalogue, onChange: (key, value) => this.#choose(key, value) });
+    this.form = buildForm({
+      catalogue: this.catalogue,
+      onChange: (key, value) => this.#choose(key, value),
+    });
     this.answerBox = this.root.querySelector("[data-tf=answer]");
     this.status = this.root.querySelector("[data-tf=status]");
     this.live = el("p", { class: "tf-hidden", role: "status", "aria-live": "polite" });
@@ -61,21 +75,28 @@ class Calculator {
       this.headBox,
       this.changesBox,
       this.barsBox,
-      el("div", { class: "tf-columns" }, this.ledgerBox, el("div", {}, this.solveBox, this.runningBox)),
+      el(
+        "div",
+        { class: "tf-columns" },
+        this.ledgerBox,
+        el("div", {}, this.solveBox, this.runningBox),
+      ),
       this.#shareRow(),
     );
     this.root.querySelector("[data-tf=form]").replaceChildren(this.form.root);
-    this.root.querySelector("[data-tf=details]").replaceChildren(
-      this.curveBox,
-      el(
-        "section",
-        { class: "tf-section" },
-        el("h2", { class: "tf-section-title", id: "tf-grid-title" }, "All cards"),
-        el("p", { class: "tf-notes", id: "tf-grid-help" }, "Share of each card that one GPU of the set-up needs, by number of GPUs. Choose a cell to judge against it; arrow keys move."),
-        el("div", { class: "tf-scroll" }, this.grid.table),
-      ),
-      this.assumptionsBox,
-    );
+    this.root
+      .querySelector("[data-tf=details]")
+      .replaceChildren(
+        this.curveBox,
+        el(
+          "section",
+          { class: "tf-section" },
+          el("h2", { class: "tf-section-title", id: "tf-grid-title" }, "All cards"),
+          el("p", { class: "tf-notes", id: "tf-grid-help" }, GRID_HELP),
+          el("div", { class: "tf-scroll" }, this.grid.table),
+        ),
+        this.assumptionsBox,
+      );
     this.root.prepend(this.problems);
     this.root.append(this.live, this.strip);
     addEventListener("hashchange", () => {
@@ -97,7 +118,8 @@ class Calculator {
     this.root.addEventListener("pointerdown", start, { once: true });
     this.root.addEventListener("keydown", start, { once: true });
     this.root.addEventListener("focusin", start, { once: true });
-    const idle = globalThis.requestIdleCallback ?? ((callback) => setTimeout(callback, IDLE_START_MS));
+    const idle =
+      globalThis.requestIdleCallback ?? ((callback) => setTimeout(callback, IDLE_START_MS));
     idle(start, { timeout: IDLE_START_MS });
   }
 
@@ -115,7 +137,8 @@ class Calculator {
 
   /** One control was used. A training stack brings the settings that it makes by itself. */
   #choose(key, value) {
-    const own = key === "stack" ? this.catalogue.stacks.find((stack) => stack.id === value).defaults : {};
+    const own =
+      key === "stack" ? this.catalogue.stacks.find((stack) => stack.id === value).defaults : {};
     this.#change({ [key]: value, ...own });
   }
 
@@ -131,7 +154,10 @@ class Calculator {
 
   #writeLink() {
     clearTimeout(this.linkTimer);
-    this.linkTimer = setTimeout(() => history.replaceState(history.state, "", this.#link()), LINK_DELAY_MS);
+    this.linkTimer = setTimeout(
+      () => history.replaceState(history.state, "", this.#link()),
+      LINK_DELAY_MS,
+    );
   }
 
   #link(state = this.state) {
@@ -203,7 +229,12 @@ class Calculator {
     this.headBox.replaceChildren(answer.headline({ result, card, setup: this.#setup() }));
     if (this.isFocusLost && document.activeElement === document.body) this.headBox.focus();
     this.isFocusLost = false;
-    const changes = result.card === null || result.card.verdict === "fits" ? null : answer.changes(result.changes, (suggestion) => this.#change(changesOf(suggestion, this.state)));
+    const changes =
+      result.card === null || result.card.verdict === "fits"
+        ? null
+        : answer.changes(result.changes, (suggestion) =>
+            this.#change(changesOf(suggestion, this.state)),
+          );
     this.changesBox.replaceChildren(...(changes === null ? [] : [changes]));
     this.barsBox.replaceChildren(phaseBars(result, card));
     this.ledgerBox.replaceChildren(answer.ledger(result));
@@ -253,12 +284,17 @@ class Calculator {
     delete this.root.dataset.shown;
     this.strip.className = "tf-strip";
     setText(this.strip, `No answer: ${error.message}`);
-    this.#showProblems([error.message, "The figures below are those of the set-up that they name."]);
+    this.#showProblems([
+      error.message,
+      "The figures below are those of the set-up that they name.",
+    ]);
   }
 
   #showProblems(sentences) {
     this.problems.hidden = sentences.length === 0;
-    this.problems.replaceChildren(...sentences.map((sentence) => el("p", { role: "alert" }, sentence)));
+    this.problems.replaceChildren(
+      ...sentences.map((sentence) => el("p", { role: "alert" }, sentence)),
+    );
   }
 
   /** Until Python has started, a place of waiting where the verdict will be. */
@@ -270,7 +306,9 @@ class Calculator {
     this.answerBox.classList.add("tf-waiting");
     this.progress ??= el("progress", { max: 1, value: 0, "aria-label": "Starting the calculator" });
     this.progressLabel ??= el("span", {}, "Starting");
-    this.headBox.replaceChildren(el("p", { class: "tf-progress" }, this.progress, this.progressLabel));
+    this.headBox.replaceChildren(
+      el("p", { class: "tf-progress" }, this.progress, this.progressLabel),
+    );
     this.strip.className = "tf-strip";
     setText(this.strip, "Starting the calculator…");
   }
@@ -317,12 +355,20 @@ class Calculator {
 
   #modelName() {
     const { model } = this.shown.request;
-    return typeof model === "string" ? (this.models.get(model)?.name ?? model) : describeOwnModel(model);
+    return typeof model === "string"
+      ? (this.models.get(model)?.name ?? model)
+      : describeOwnModel(model);
   }
 
   #shareRow() {
     const said = el("span", { class: "tf-said", role: "status" });
-    const fallback = el("textarea", { class: "tf-input tf-copy", rows: 4, readonly: true, hidden: true, "aria-label": "Text to copy" });
+    const fallback = el("textarea", {
+      class: "tf-input tf-copy",
+      rows: 4,
+      readonly: true,
+      hidden: true,
+      "aria-label": "Text to copy",
+    });
     const offer = async (text, what) => {
       const isCopied = await copy(text);
       fallback.hidden = isCopied;
@@ -340,17 +386,23 @@ class Calculator {
       modelName: this.#modelName(),
       link: this.#link(this.shown.state),
     });
-    const button = (label, onclick) => el("button", { type: "button", class: "tf-button", onclick }, label);
+    const button = (label, onclick) =>
+      el("button", { type: "button", class: "tf-button", onclick }, label);
     return el(
       "div",
       { class: "tf-share", role: "group", "aria-label": "Share this answer" },
       button("Copy link", () => {
         history.replaceState(history.state, "", this.#link());
-        offer(this.#link(), fitsInLink(this.state) ? "Link" : "Link without your config (too long for a link)");
+        offer(
+          this.#link(),
+          fitsInLink(this.state) ? "Link" : "Link without your config (too long for a link)",
+        );
       }),
       button("Copy Markdown", () => offer(toMarkdown(shown()), "Markdown")),
       button("Copy JSON", () => offer(toJson(shown()), "JSON")),
-      button("Download CSV", () => download("trainfit-cards.csv", "text/csv", toCsv(this.shown.grid))),
+      button("Download CSV", () =>
+        download("trainfit-cards.csv", "text/csv", toCsv(this.shown.grid)),
+      ),
       button("Reset", () => {
         this.state = defaultState();
         this.#change({});

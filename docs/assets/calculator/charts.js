@@ -35,27 +35,45 @@ function limitsOf(card) {
 export function phaseBars(result, card) {
   const phases = result.phases ?? [];
   const limits = limitsOf(card);
-  const scale = 1.02 * Math.max(...phases.map((phase) => phase.total), ...limits.map((limit) => limit.bytes));
+  const scale =
+    1.02 * Math.max(...phases.map((phase) => phase.total), ...limits.map((limit) => limit.bytes));
   const rows = phases.map((phase) => {
     let x = 0;
     const parts = COMPONENTS.filter(([key]) => phase.lines[key] > 0).map(([key, label]) => {
       const part = svg(
         "rect",
-        { class: `tf-fill-${key}`, x: across(x, scale), width: across(phase.lines[key], scale), y: 0, height: "100%" },
+        {
+          class: `tf-fill-${key}`,
+          x: across(x, scale),
+          width: across(phase.lines[key], scale),
+          y: 0,
+          height: "100%",
+        },
         svg("title", {}, `${label}: ${gb(phase.lines[key])}`),
       );
       x += phase.lines[key];
       return part;
     });
     const marks = limits.map(({ bytes, kind }) =>
-      svg("line", { class: `tf-limit-${kind}`, x1: across(bytes, scale), x2: across(bytes, scale), y1: 0, y2: "100%" }),
+      svg("line", {
+        class: `tf-limit-${kind}`,
+        x1: across(bytes, scale),
+        x2: across(bytes, scale),
+        y1: 0,
+        y2: "100%",
+      }),
     );
     const isPeak = phase.phase === result.peak_phase;
     return el(
       "div",
       { class: isPeak ? "tf-bar tf-bar-peak" : "tf-bar" },
       el("span", { class: "tf-bar-name" }, phaseName(phase.phase)),
-      svg("svg", { class: "tf-bar-picture", width: "100%", "aria-hidden": "true", focusable: "false" }, ...parts, ...marks),
+      svg(
+        "svg",
+        { class: "tf-bar-picture", width: "100%", "aria-hidden": "true", focusable: "false" },
+        ...parts,
+        ...marks,
+      ),
       el("span", { class: "tf-bar-total" }, gbNumber(phase.total)),
     );
   });
@@ -82,7 +100,10 @@ export function phaseBars(result, card) {
 
 /** Round steps for an axis of gigabytes with at most `most` labels. */
 function gbTicks(top, most) {
-  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find((size) => top / 1e9 / size <= most) ?? 1e4;
+  const step =
+    [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find(
+      (size) => top / 1e9 / size <= most,
+    ) ?? 1e4;
   const ticks = [];
   for (let value = 0; value * 1e9 <= top; value += step) ticks.push(value);
   return ticks;
@@ -101,7 +122,9 @@ export function sequenceCurve({ points, current, total, card, width }) {
   const limits = limitsOf(card);
   const highest = Math.max(...points.map((point) => point.high ?? point.total));
   const ceiling =
-    card === null ? highest * 1.05 : Math.min(highest * 1.05, Math.max(limits[1].bytes * 2, total * 1.3));
+    card === null
+      ? highest * 1.05
+      : Math.min(highest * 1.05, Math.max(limits[1].bytes * 2, total * 1.3));
   const roof = Math.max(ceiling, card === null ? 0 : limits[1].bytes * 1.15);
   const lengths = points.map((point) => point.sequence_length);
   const low = Math.log2(Math.min(...lengths, current));
@@ -109,14 +132,18 @@ export function sequenceCurve({ points, current, total, card, width }) {
   const x = (length) => left + ((Math.log2(length) - low) / span) * (width - left - right);
   const y = (bytes) => top + (1 - bytes / roof) * (height - top - bottom);
   const path = (key) =>
-    points.map((point, index) => `${index ? "L" : "M"}${x(point.sequence_length).toFixed(1)} ${y(point[key]).toFixed(1)}`).join("");
-  const band =
-    points.every((point) => point.low === point.high)
-      ? null
-      : `${path("high")}${[...points]
-          .reverse()
-          .map((point) => `L${x(point.sequence_length).toFixed(1)} ${y(point.low).toFixed(1)}`)
-          .join("")}Z`;
+    points
+      .map(
+        (point, index) =>
+          `${index ? "L" : "M"}${x(point.sequence_length).toFixed(1)} ${y(point[key]).toFixed(1)}`,
+      )
+      .join("");
+  const band = points.every((point) => point.low === point.high)
+    ? null
+    : `${path("high")}${[...points]
+        .reverse()
+        .map((point) => `L${x(point.sequence_length).toFixed(1)} ${y(point.low).toFixed(1)}`)
+        .join("")}Z`;
   const ticks = gbTicks(roof, 5);
   const everyOther = width < 460 ? 2 : 1;
   const powers = lengths.filter((length) => Number.isInteger(Math.log2(length)));
@@ -131,10 +158,32 @@ export function sequenceCurve({ points, current, total, card, width }) {
   const isRight = x(current) > width - 150;
   const picture = svg(
     "svg",
-    { class: "tf-curve", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": spoken },
-    svg("clipPath", { id: clipId }, svg("rect", { x: left, y: top - 6, width: width - left - right, height: height - top - bottom + 6 })),
+    {
+      class: "tf-curve",
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": spoken,
+    },
+    svg(
+      "clipPath",
+      { id: clipId },
+      svg("rect", {
+        x: left,
+        y: top - 6,
+        width: width - left - right,
+        height: height - top - bottom + 6,
+      }),
+    ),
     ...ticks.flatMap((value) => [
-      svg("line", { class: "tf-tick", x1: left, x2: width - right, y1: y(value * 1e9), y2: y(value * 1e9) }),
+      svg("line", {
+        class: "tf-tick",
+        x1: left,
+        x2: width - right,
+        y1: y(value * 1e9),
+        y2: y(value * 1e9),
+      }),
       svg("text", { x: left - 6, y: y(value * 1e9) + 4, "text-anchor": "end" }, String(value)),
     ]),
     svg("text", { x: left - 6, y: 10, "text-anchor": "end" }, "GB"),
@@ -142,7 +191,11 @@ export function sequenceCurve({ points, current, total, card, width }) {
       .filter((_, index) => index % everyOther === 0)
       .map((length) => {
         const anchor = x(length) > width - right - 14 ? "end" : "middle";
-        return svg("text", { x: x(length), y: height - bottom + 16, "text-anchor": anchor }, shortTokens(length));
+        return svg(
+          "text",
+          { x: x(length), y: height - bottom + 16, "text-anchor": anchor },
+          shortTokens(length),
+        );
       }),
     svg("text", { x: width - right, y: height - 2, "text-anchor": "end" }, "tokens per sequence"),
     svg(
@@ -150,20 +203,43 @@ export function sequenceCurve({ points, current, total, card, width }) {
       { "clip-path": `url(#${clipId})` },
       band === null ? null : svg("path", { class: "tf-curve-band", d: band }),
       ...limits.map(({ bytes, kind }) =>
-        svg("line", { class: `tf-limit-${kind}`, x1: left, x2: width - right, y1: y(bytes), y2: y(bytes) }),
+        svg("line", {
+          class: `tf-limit-${kind}`,
+          x1: left,
+          x2: width - right,
+          y1: y(bytes),
+          y2: y(bytes),
+        }),
       ),
       svg("path", { class: "tf-curve-line", d: path("total") }),
-      svg("line", { class: "tf-curve-now", x1: x(current), x2: x(current), y1: y(0), y2: y(Math.min(total, roof)) }),
+      svg("line", {
+        class: "tf-curve-now",
+        x1: x(current),
+        x2: x(current),
+        y1: y(0),
+        y2: y(Math.min(total, roof)),
+      }),
     ),
     card === null
       ? null
-      : svg("text", { x: left + 6, y: y(limits[1].bytes) - 5, class: "tf-curve-card" }, `${card.name}: ${card.memory_marketed_gb} GB, 95 % dashed`),
-    total > roof ? null : svg("circle", { class: "tf-curve-dot", cx: x(current), cy: y(total), r: 4 }),
+      : svg(
+          "text",
+          { x: left + 6, y: y(limits[1].bytes) - 5, class: "tf-curve-card" },
+          `${card.name}: ${card.memory_marketed_gb} GB, 95 % dashed`,
+        ),
+    total > roof
+      ? null
+      : svg("circle", { class: "tf-curve-dot", cx: x(current), cy: y(total), r: 4 }),
     total > roof
       ? null
       : svg(
           "text",
-          { class: "tf-curve-here", x: x(current) + (isRight ? -8 : 8), y: y(total) + 16, "text-anchor": isRight ? "end" : "start" },
+          {
+            class: "tf-curve-here",
+            x: x(current) + (isRight ? -8 : 8),
+            y: y(total) + 16,
+            "text-anchor": isRight ? "end" : "start",
+          },
           `${gb(total)} at ${shortTokens(current)}`,
         ),
   );

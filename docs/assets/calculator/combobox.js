@@ -85,11 +85,21 @@ export function combobox({ id, describedBy, options, extra, onChoose }) {
     });
     if (rows.length === 0) {
       rows.push(
-        el("li", { class: "tf-option tf-option-none", role: "option", "aria-disabled": "true" }, "Nothing found"),
+        el(
+          "li",
+          { class: "tf-option tf-option-none", role: "option", "aria-disabled": "true" },
+          "Nothing found",
+        ),
       );
     } else if (found.length > MAX_SHOWN) {
       const more = `${found.length - MAX_SHOWN} more: type to narrow`;
-      rows.push(el("li", { class: "tf-option tf-option-none", role: "option", "aria-disabled": "true" }, more));
+      rows.push(
+        el(
+          "li",
+          { class: "tf-option tf-option-none", role: "option", "aria-disabled": "true" },
+          more,
+        ),
+      );
     }
     list.replaceChildren(...rows);
     list.hidden = false;

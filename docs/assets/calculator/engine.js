@@ -66,13 +66,20 @@ export class Engine {
     const [kind, question] = this.#waiting.entries().next().value;
     this.#waiting.delete(kind);
     this.#inFlight = { id: this.#nextId++, ...question };
-    this.#worker.postMessage({ type: "run", id: this.#inFlight.id, text: JSON.stringify(question.request) });
+    this.#worker.postMessage({
+      type: "run",
+      id: this.#inFlight.id,
+      text: JSON.stringify(question.request),
+    });
     this.#watch(ANSWER_LIMIT_MS, "one answer did not come");
   }
 
   #watch(limitMs, what) {
     clearTimeout(this.#watchdog);
-    this.#watchdog = setTimeout(() => this.#fail(`${what} within ${limitMs / 1000} seconds`), limitMs);
+    this.#watchdog = setTimeout(
+      () => this.#fail(`${what} within ${limitMs / 1000} seconds`),
+      limitMs,
+    );
   }
 
   #receive(message) {

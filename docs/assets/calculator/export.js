@@ -12,7 +12,10 @@ const plain = (text) => String(text).replace(/\s+/g, " ").replace(UNSAFE_MARKDOW
 export function toMarkdown({ result, request, card, modelName, link }) {
   const lines = result.per_gpu;
   const verdict = card === null || result.card === null ? null : VERDICTS[result.card.verdict];
-  const against = card === null ? "" : ` of ${card.memory_marketed_gb} GB on ${gpus(result.num_gpus)}, ${plain(card.name)}`;
+  const against =
+    card === null
+      ? ""
+      : ` of ${card.memory_marketed_gb} GB on ${gpus(result.num_gpus)}, ${plain(card.name)}`;
   const setup = [
     request.method,
     request.optimizer,
@@ -58,7 +61,15 @@ export function toCsv(grid) {
   const rows = [["card", "name", "num_gpus", "total_bytes_per_gpu", "share", "verdict"]];
   for (const card of grid.cards) {
     for (const cell of card.cells) {
-      if (cell !== null) rows.push([card.id, card.name, cell.num_gpus, cell.total, cell.share.toFixed(4), cell.verdict]);
+      if (cell !== null)
+        rows.push([
+          card.id,
+          card.name,
+          cell.num_gpus,
+          cell.total,
+          cell.share.toFixed(4),
+          cell.verdict,
+        ]);
     }
   }
   return rows.map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";

@@ -123,7 +123,11 @@ export const GROUPS = Object.freeze([
         label: "Also train the output head",
         control: "checkbox",
         help: "A full trainable copy of the output projection.",
-        names: { trl: "modules_to_save", llamafactory: "additional_target", torchtune: "apply_lora_to_output" },
+        names: {
+          trl: "modules_to_save",
+          llamafactory: "additional_target",
+          torchtune: "apply_lora_to_output",
+        },
         when: "adapter",
       },
       {
@@ -180,7 +184,10 @@ export const GROUPS = Object.freeze([
         presets: [1, 2, 4, 8, 16, 32, 64],
         placeholder: "auto",
         help: "Leave empty to let the strategy choose: one, two under DDP, the first count that fits under ZeRO.",
-        names: { axolotl: "accelerate launch --num_processes", torchtune: "tune run --nproc_per_node" },
+        names: {
+          axolotl: "accelerate launch --num_processes",
+          torchtune: "tune run --nproc_per_node",
+        },
       },
     ],
   },

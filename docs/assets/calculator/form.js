@@ -4,7 +4,12 @@ import { combobox } from "./combobox.js";
 import { el, setText } from "./dom.js";
 import { FIELD_WORDS, GROUPS, TOOLS } from "./fields.js";
 import { count, parameters, shortTokens } from "./format.js";
-import { MAX_CONFIG_BYTES, describeOwnModel, parseModelText, parseParameterCount } from "./model-input.js";
+import {
+  MAX_CONFIG_BYTES,
+  describeOwnModel,
+  parseModelText,
+  parseParameterCount,
+} from "./model-input.js";
 import { FIELDS, expectation, formatValue, parseValue, quoted } from "./state.js";
 
 const controlId = (key) => `tf-${key.replace(".", "-")}`;
@@ -61,7 +66,8 @@ export function buildForm({ catalogue, onChange }) {
   const conditional = []; // [element, condition]
   const nameLines = []; // [element, names]
 
-  const problemLine = (key) => el("p", { id: `${controlId(key)}-problem`, class: "tf-problem", hidden: true });
+  const problemLine = (key) =>
+    el("p", { id: `${controlId(key)}-problem`, class: "tf-problem", hidden: true });
 
   const fieldBox = (field, tag, children) => {
     const box = el(tag, { class: "tf-field", "data-field": field.key }, ...children);
@@ -170,7 +176,10 @@ export function buildForm({ catalogue, onChange }) {
       control.toggleAttribute("aria-invalid", false);
       if (isBad) {
         control.setAttribute("aria-invalid", "true");
-        setText(problem, `${quoted(typed)} is not ${expectation(schema)}. The last good value is still used.`);
+        setText(
+          problem,
+          `${quoted(typed)} is not ${expectation(schema)}. The last good value is still used.`,
+        );
         return;
       }
       showPressed(value);
@@ -202,7 +211,8 @@ export function buildForm({ catalogue, onChange }) {
             { class: "tf-presets", "aria-hidden": "true" },
             ...field.presets.map((preset) => {
               const text = String(preset);
-              const label = key === "sequence_length" ? shortTokens(preset) : text.replaceAll(",", ", ");
+              const label =
+                key === "sequence_length" ? shortTokens(preset) : text.replaceAll(",", ", ");
               const button = el(
                 "button",
                 {
@@ -245,13 +255,15 @@ export function buildForm({ catalogue, onChange }) {
     value: model.id,
     label: model.name,
     detail: model.num_parameters === undefined ? model.id : parameters(model.num_parameters),
-    search: `${model.id} ${model.name} ${model.hugging_face ?? ""} ${model.family ?? ""}`.toLowerCase(),
+    search:
+      `${model.id} ${model.name} ${model.hugging_face ?? ""} ${model.family ?? ""}`.toLowerCase(),
   }));
   const cardOptions = catalogue.cards.map((card) => ({
     value: card.id,
     label: card.name,
     detail: `${count(card.memory_marketed_gb)} GB`,
-    search: `${card.id} ${card.name} ${card.vendor ?? ""} ${card.memory_marketed_gb}gb`.toLowerCase(),
+    search:
+      `${card.id} ${card.name} ${card.vendor ?? ""} ${card.memory_marketed_gb}gb`.toLowerCase(),
   }));
   cardOptions.push({ value: null, label: "No card", detail: "bytes only", search: "no card none" });
   const nameOf = (entries, id) => entries.find((entry) => entry.value === id)?.label ?? id;
@@ -261,7 +273,11 @@ export function buildForm({ catalogue, onChange }) {
       const value = parseParameterCount(typed);
       return value === null
         ? null
-        : { value: { num_parameters: value }, label: `${count(value)} parameters`, detail: "no shape: a typical one" };
+        : {
+            value: { num_parameters: value },
+            label: `${count(value)} parameters`,
+            detail: "no shape: a typical one",
+          };
     };
     const labelOf = (model) =>
       typeof model === "string" ? nameOf(modelOptions, model) : describeOwnModel(model);
@@ -324,7 +340,11 @@ export function buildForm({ catalogue, onChange }) {
       problem,
       el("label", { class: "tf-label", for: "tf-config-file" }, "Or open the file"),
       file,
-      el("p", { id: "tf-config-help", class: "tf-help" }, "It stays in this browser; nothing is sent anywhere."),
+      el(
+        "p",
+        { id: "tf-config-help", class: "tf-help" },
+        "It stays in this browser; nothing is sent anywhere.",
+      ),
     );
     details.addEventListener("dragover", (event) => {
       event.preventDefault();
@@ -346,7 +366,16 @@ export function buildForm({ catalogue, onChange }) {
   const build = (field) => {
     if (field.key === "model") return modelField(field);
     if (field.key === "card") {
-      return fieldBox(field, "div", picker(field, () => cardOptions, undefined, (id) => nameOf(cardOptions, id)));
+      return fieldBox(
+        field,
+        "div",
+        picker(
+          field,
+          () => cardOptions,
+          undefined,
+          (id) => nameOf(cardOptions, id),
+        ),
+      );
     }
     return builders[field.control](field);
   };
@@ -387,7 +416,9 @@ export function buildForm({ catalogue, onChange }) {
     ),
   );
   const remembered = rememberedTool();
-  toolSelect.value = [...toolSelect.options].some((option) => option.value === remembered) ? remembered : "trl";
+  toolSelect.value = [...toolSelect.options].some((option) => option.value === remembered)
+    ? remembered
+    : "trl";
   showNames(toolSelect.value);
 
   return {
@@ -413,7 +444,8 @@ export function buildForm({ catalogue, onChange }) {
         input.removeAttribute("data-refused");
         input.removeAttribute("aria-invalid");
       }
-      const key = field === null ? null : Object.keys(FIELD_WORDS).find((name) => isPrefix(name, field));
+      const key =
+        field === null ? null : Object.keys(FIELD_WORDS).find((name) => isPrefix(name, field));
       if (key === undefined || key === null) return;
       const control = root.querySelector(`#${CSS.escape(controlId(key))}`);
       control?.setAttribute("aria-invalid", "true");

@@ -6,7 +6,8 @@ const GB = 1e9;
 
 // Made once: a fresh formatter for each of the table's cells would cost more than the whole answer.
 const FORMATS = [0, 1, 2].map(
-  (digits) => new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+  (digits) =>
+    new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
 );
 const COUNTS = new Intl.NumberFormat("en");
 
@@ -39,7 +40,7 @@ export function parameters(value) {
 export function percent(share) {
   const value = share * 100;
   const rounded = Math.round(value);
-  const isAcross = (line) => (value <= line) !== (rounded <= line);
+  const isAcross = (line) => value <= line !== rounded <= line;
   if (isAcross(95) || isAcross(100)) return `${grouped(value, 1)} %`;
   return rounded > 999 ? `${grouped(share, 0)} ×` : `${rounded} %`;
 }

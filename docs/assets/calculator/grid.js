@@ -8,7 +8,10 @@ import { count, gb, gbNumber, gpus, percent } from "./format.js";
 function withoutEmptyColumns({ gpu_counts: counts, cards }) {
   const isUsed = counts.map((_, column) => cards.some((card) => card.cells[column] !== null));
   const used = (list) => list.filter((_, column) => isUsed[column]);
-  return { gpu_counts: used(counts), cards: cards.map((card) => ({ ...card, cells: used(card.cells) })) };
+  return {
+    gpu_counts: used(counts),
+    cards: cards.map((card) => ({ ...card, cells: used(card.cells) })),
+  };
 }
 
 export class CardGrid {
@@ -26,7 +29,12 @@ export class CardGrid {
     this.#body = el("tbody");
     this.table = el(
       "table",
-      { class: "tf-grid", role: "grid", "aria-labelledby": "tf-grid-title", "aria-describedby": "tf-grid-help" },
+      {
+        class: "tf-grid",
+        role: "grid",
+        "aria-labelledby": "tf-grid-title",
+        "aria-describedby": "tf-grid-help",
+      },
       el("thead", {}, this.#head),
       this.#body,
     );
@@ -44,7 +52,10 @@ export class CardGrid {
   /** Shows `grid`; `selected` is the request's card and the GPU count of the answer. */
   show(whole, selected) {
     const grid = withoutEmptyColumns(whole);
-    const shape = JSON.stringify([grid.gpu_counts, grid.cards.map((card) => [card.id, card.cells.map(Boolean)])]);
+    const shape = JSON.stringify([
+      grid.gpu_counts,
+      grid.cards.map((card) => [card.id, card.cells.map(Boolean)]),
+    ]);
     if (shape !== this.#shape) this.#build(grid);
     this.#shape = shape;
     grid.gpu_counts.forEach((number, column) => {
@@ -80,7 +91,9 @@ export class CardGrid {
     requestAnimationFrame(() => {
       const box = this.table.parentElement;
       const line = this.#body.children[row];
-      const isSeen = line.offsetTop > box.scrollTop && line.offsetTop + line.offsetHeight < box.scrollTop + box.clientHeight;
+      const isSeen =
+        line.offsetTop > box.scrollTop &&
+        line.offsetTop + line.offsetHeight < box.scrollTop + box.clientHeight;
       if (!isSeen) box.scrollTop = line.offsetTop - box.clientHeight / 2;
     });
   }
@@ -90,14 +103,23 @@ export class CardGrid {
     this.#head.replaceChildren(
       el("th", { scope: "col" }, "Card"),
       ...grid.gpu_counts.map((number) =>
-        el("th", { scope: "col" }, el("span", {}, count(number)), el("br"), el("span", { class: "tf-quiet" })),
+        el(
+          "th",
+          { scope: "col" },
+          el("span", {}, count(number)),
+          el("br"),
+          el("span", { class: "tf-quiet" }),
+        ),
       ),
     );
     this.#rows = grid.cards.map((card, row) => ({
       id: card.id,
       cells: card.cells.map((cell, column) => ({
         numGpus: cell === null ? null : cell.num_gpus,
-        button: cell === null ? null : el("button", { type: "button", tabindex: "-1", "data-at": `${row},${column}` }),
+        button:
+          cell === null
+            ? null
+            : el("button", { type: "button", tabindex: "-1", "data-at": `${row},${column}` }),
       })),
     }));
     this.#body.replaceChildren(
@@ -108,14 +130,22 @@ export class CardGrid {
           el("th", { scope: "row", title: card.name }, card.name),
           ...this.#rows[row].cells.map(({ button }) =>
             button === null
-              ? el("td", { class: "tf-cell-none" }, el("span", { "aria-label": "not offered" }, "·"))
+              ? el(
+                  "td",
+                  { class: "tf-cell-none" },
+                  el("span", { "aria-label": "not offered" }, "·"),
+                )
               : el("td", {}, button),
           ),
         ),
       ),
     );
     const first = this.#rows.findIndex((row) => row.cells.some((cell) => cell.button !== null));
-    if (first >= 0) this.#setFocus(first, this.#rows[first].cells.findIndex((cell) => cell.button !== null));
+    if (first >= 0)
+      this.#setFocus(
+        first,
+        this.#rows[first].cells.findIndex((cell) => cell.button !== null),
+      );
   }
 
   #setFocus(row, column) {

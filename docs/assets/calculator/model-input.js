@@ -4,7 +4,8 @@
 export const MAX_CONFIG_BYTES = 200_000;
 
 const SCALES = Object.freeze({ "": 1, k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 });
-const COUNT = /^([0-9][0-9_,' ]*(?:\.[0-9]+)?)(?:e([0-9]{1,2}))?\s*([kmbgt]?)(?:r?illion)?(?:\s*(?:params?|parameters?))?$/i;
+const COUNT =
+  /^([0-9][0-9_,' ]*(?:\.[0-9]+)?)(?:e([0-9]{1,2}))?\s*([kmbgt]?)(?:r?illion)?(?:\s*(?:params?|parameters?))?$/i;
 
 /** The number of parameters that `text` spells (`13B`, `13e9`, `8,030,261,248`), or null. */
 export function parseParameterCount(text) {
@@ -29,11 +30,15 @@ export function parseModelText(text) {
     };
   }
   const trimmed = text.trim();
-  if (trimmed === "") return { problem: "Nothing to read: paste a config.json or a parameter count such as 13B." };
+  if (trimmed === "")
+    return { problem: "Nothing to read: paste a config.json or a parameter count such as 13B." };
   const count = parseParameterCount(trimmed);
   if (count !== null) return { model: { num_parameters: count } };
   if (!trimmed.startsWith("{")) {
-    return { problem: "That is neither JSON nor a parameter count. Paste a config.json, or a number such as 13B." };
+    return {
+      problem:
+        "That is neither JSON nor a parameter count. Paste a config.json, or a number such as 13B.",
+    };
   }
   let config;
   try {
@@ -51,5 +56,7 @@ export function describeOwnModel(model) {
   }
   const { config } = model;
   const name = config._name_or_path || config.architectures?.[0] || config.model_type;
-  return typeof name === "string" && name !== "" ? `Your config: ${name.slice(0, 60)}` : "Your config.json";
+  return typeof name === "string" && name !== ""
+    ? `Your config: ${name.slice(0, 60)}`
+    : "Your config.json";
 }

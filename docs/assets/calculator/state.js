@@ -100,7 +100,8 @@ export function parseValue(field, text) {
     case "modules": {
       if (text === "all-linear") return text;
       const names = text.split(",").map((name) => name.trim());
-      const isList = names.length <= 32 && names.every((name) => name.length <= 64 && MODULE_NAME.test(name));
+      const isList =
+        names.length <= 32 && names.every((name) => name.length <= 64 && MODULE_NAME.test(name));
       return isList ? names : undefined;
     }
     default:
@@ -160,7 +161,8 @@ export function fitsInLink(state) {
 
 function encodeModel(model) {
   if (typeof model === "string") return ["model", model];
-  if (model.num_parameters !== undefined) return ["model.num_parameters", String(model.num_parameters)];
+  if (model.num_parameters !== undefined)
+    return ["model.num_parameters", String(model.num_parameters)];
   return ["model.config", toBase64Url(JSON.stringify(model.config))];
 }
 
@@ -182,13 +184,16 @@ export function encode(state) {
 function decodeModel(key, text) {
   if (key === "model") return parseValue({ kind: "id" }, text);
   if (key === "model.num_parameters") {
-    const isCount = /^[0-9]{1,16}$/.test(text) && Number(text) > 0 && Number.isSafeInteger(Number(text));
+    const isCount =
+      /^[0-9]{1,16}$/.test(text) && Number(text) > 0 && Number.isSafeInteger(Number(text));
     return isCount ? { num_parameters: Number(text) } : undefined;
   }
   if (text.length > MAX_CONFIG_CHARACTERS) return undefined;
   try {
     const config = JSON.parse(fromBase64Url(text));
-    return config !== null && typeof config === "object" && !Array.isArray(config) ? { config } : undefined;
+    return config !== null && typeof config === "object" && !Array.isArray(config)
+      ? { config }
+      : undefined;
   } catch {
     return undefined;
   }
@@ -246,7 +251,9 @@ export function decode(fragment) {
     } else if (Object.hasOwn(MODEL_KEYS, key)) {
       const model = decodeModel(key, value);
       if (model === undefined) {
-        report(`The link's ${key} ${quoted(value)} is not ${MODEL_KEYS[key]}; ${DEFAULT_MODEL} is used.`);
+        report(
+          `The link's ${key} ${quoted(value)} is not ${MODEL_KEYS[key]}; ${DEFAULT_MODEL} is used.`,
+        );
       } else {
         state.model = model;
       }
@@ -262,7 +269,9 @@ export function decode(fragment) {
         state[key] = parsed;
       }
     } else {
-      report(`The link has a setting that this page does not know, ${quoted(key)}; it was ignored.`);
+      report(
+        `The link has a setting that this page does not know, ${quoted(key)}; it was ignored.`,
+      );
     }
   }
   if (state.strategy === "single" && state.num_gpus !== null) {

@@ -28,7 +28,9 @@ const progress = (label, share) => self.postMessage({ type: "progress", label, s
 const fetchOfBrowser = self.fetch;
 const failedFetch = new Promise((_, reject) => {
   self.fetch = async (resource, options) => {
-    const name = String(resource?.url ?? resource).split("/").pop();
+    const name = String(resource?.url ?? resource)
+      .split("/")
+      .pop();
     try {
       const response = await fetchOfBrowser(resource, options);
       if (!response.ok) throw new Error(`HTTP ${response.status}`);
@@ -48,7 +50,9 @@ async function load() {
   const { core, pyodide: runtime } = await (await fetch(MANIFEST_URL)).json();
   const folder = new URL(runtime.folder, MANIFEST_URL).href;
   // The archive travels while Python starts.
-  const archive = fetch(new URL(core.file, MANIFEST_URL)).then((response) => response.arrayBuffer());
+  const archive = fetch(new URL(core.file, MANIFEST_URL)).then((response) =>
+    response.arrayBuffer(),
+  );
   archive.catch(() => {}); // reported where it is awaited
   progress("Loading Python", 0.1);
   const { loadPyodide } = await import(new URL(runtime.entry, folder).href);
@@ -89,6 +93,8 @@ self.addEventListener("message", async ({ data }) => {
 
 /** The sentence of an error; a Python one ends its traceback with it. */
 function lastLine(error) {
-  const lines = String(error?.message ?? error).trim().split("\n");
+  const lines = String(error?.message ?? error)
+    .trim()
+    .split("\n");
   return lines[lines.length - 1];
 }
