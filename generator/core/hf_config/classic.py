@@ -352,6 +352,43 @@ def modernbert(reader: Reader, name: str) -> Model:
     )
 
 
+def starcoder2(reader: Reader, name: str) -> Model:
+    """StarCoder2: LayerNorm, plain feed-forward part, biases by one switch, tied embeddings."""
+    bias = reader.boolean("use_bias", default=True)
+    window = reader.optional_integer("sliding_window")
+    mixer = attention(reader, qkv_bias=bias, output_bias=bias, sliding_window=window)
+    block = Block(
+        mixers=(mixer,),
+        feed_forward=mlp(reader, gated=False, bias=bias, activation=activation(reader, "gelu")),
+    )
+    return build(
+        reader,
+        name,
+        grouped([0] * reader.num_layers(), lambda _: block),
+        norm_kind="layer",
+        norm_bias=True,
+        tie_default=True,
+        module_names=(("up_proj", "c_fc"), ("down_proj", "c_proj")),
+    )
+
+
+def nemotron(reader: Reader, name: str) -> Model:
+    """Nemotron-4 and Minitron: LayerNorm with bias, plain squared-ReLU feed-forward part."""
+    bias = reader.boolean("attention_bias")
+    mixer = attention(reader, qkv_bias=bias, output_bias=bias, rotary="partial")
+    block = Block(
+        mixers=(mixer,),
+        feed_forward=mlp(reader, gated=False, activation=activation(reader, "relu2")),
+    )
+    return build(
+        reader,
+        name,
+        grouped([0] * reader.num_layers(), lambda _: block),
+        norm_kind="layer",
+        norm_bias=True,
+    )
+
+
 def _fused_llama(reader: Reader, name: str, *, bias: bool, names: Names, **changes: bool) -> Model:
     block = Block(
         mixers=(attention(reader, qkv_bias=bias, fused_qkv=True),),

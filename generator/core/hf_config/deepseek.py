@@ -11,10 +11,9 @@ from generator.core.hf_config.hybrid import (
 from generator.core.hf_config.parts import (
     attention,
     build,
-    experts,
     latent_attention,
     mlp,
-    shared_width,
+    shared_and_routed,
     sparse_layers,
 )
 from generator.core.hf_config.reader import Reader, grouped
@@ -30,9 +29,7 @@ def deepseek(reader: Reader, name: str) -> Model:
     def make(number: int) -> Block:
         if not sparse[number]:
             return Block(mixers=(mixer,), feed_forward=mlp(reader))
-        width = reader.integer("moe_intermediate_size")
-        shared = shared_width(reader, width, "n_shared_experts", "num_shared_experts")
-        moe = experts(reader, shared_intermediate_size=shared, router_fp32=True)
+        moe = shared_and_routed(reader)
         return Block(mixers=(mixer,), feed_forward=moe)
 
     return build(reader, name, grouped(sparse, make))
@@ -84,6 +81,13 @@ def mistral4(reader: Reader, name: str) -> Model:
     )
 
 
+def dense_latent(reader: Reader, name: str) -> Model:
+    """Youtu-LLM: latent attention with a dense feed-forward part in every layer."""
+    block = Block(mixers=(latent_attention(reader),), feed_forward=mlp(reader))
+    blocks = grouped([0] * reader.num_layers(), lambda _: block)
+    return build(reader, name, blocks, tie_default=True)
+
+
 def deepseek_sparse(reader: Reader, name: str) -> Model:
     """DeepSeek-V3.2 and GLM-5: latent attention whose keys an indexer picks."""
     count, hidden = reader.num_layers(), reader.integer("hidden_size")
@@ -97,9 +101,7 @@ def deepseek_sparse(reader: Reader, name: str) -> Model:
         extra = indexer if has_indexer else ()
         if not is_sparse:
             return Block(mixers=(mixer,), feed_forward=mlp(reader), extra_tensors=extra)
-        width = reader.integer("moe_intermediate_size")
-        shared = shared_width(reader, width, "n_shared_experts")
-        moe = experts(reader, shared_intermediate_size=shared, router_fp32=True)
+        moe = shared_and_routed(reader)
         return Block(mixers=(mixer,), feed_forward=moe, extra_tensors=extra)
 
     return build(reader, name, grouped(kinds, make))
@@ -133,12 +135,7 @@ def deepseek_v4(reader: Reader, name: str) -> Model:
     )
     key_norm = Tensor(module="kv_norm", shape=(head,), kind="norm")
     streams = hyper_connection_tensors(reader, hidden)
-    width = reader.integer("moe_intermediate_size")
-    moe = experts(
-        reader,
-        shared_intermediate_size=shared_width(reader, width, "n_shared_experts"),
-        router_fp32=True,
-    )
+    moe = shared_and_routed(reader)
 
     def make(number: int) -> Block:
         extra = (key_norm, *streams, *_v4_compressor(reader, types[number], head, hidden, rank))

@@ -5,7 +5,7 @@ Sources: the configuration and modelling file of each `model_type` in `transform
 
 from typing import Any
 
-from generator.core.hf_config.parts import attention, build, mlp, window_pattern
+from generator.core.hf_config.parts import activation, attention, build, mlp, window_pattern
 from generator.core.hf_config.reader import Reader, grouped
 from generator.core.model import Block, Model, NormKind, Tensor
 
@@ -303,4 +303,66 @@ def granite_swa(reader: Reader, name: str) -> Model:
         types=window_pattern(reader, reader.num_layers()),
         window=window,
         attention_changes={"qkv_bias": bias, "output_bias": bias, "sinks": True},
+    )
+
+
+def arcee(reader: Reader, name: str) -> Model:
+    """Arcee's AFM: Llama with a plain squared-ReLU feed-forward part."""
+    bias = reader.boolean("attention_bias")
+    return _uniform_or_mixed(
+        reader,
+        name,
+        types=["full_attention"] * reader.num_layers(),
+        window=None,
+        attention_changes={"qkv_bias": bias, "output_bias": bias},
+        mlp_changes={"gated": False, "activation": activation(reader, "relu2")},
+    )
+
+
+def exaone4(reader: Reader, name: str) -> Model:
+    """EXAONE 4: norms after each part only, and on the heads of queries and keys."""
+    window = reader.optional_integer("sliding_window")
+    period = None if window is None else reader.integer("sliding_window_pattern", default=4)
+    return _uniform_or_mixed(
+        reader,
+        name,
+        types=window_pattern(reader, reader.num_layers(), period=period),
+        window=window,
+        block={"num_input_norms": 0, "num_output_norms": 2},
+        attention_changes={"qk_norm": "head"},
+        mlp_changes={"bias": False},
+    )
+
+
+def glm(reader: Reader, name: str) -> Model:
+    """GLM-4 of 2024: half of each head rotated, gate and up in one matrix."""
+    return _uniform_or_mixed(
+        reader,
+        name,
+        types=["full_attention"] * reader.num_layers(),
+        window=None,
+        attention_changes={
+            "qkv_bias": reader.boolean("attention_bias", default=True),
+            "head_dim": reader.integer("head_dim", default=128),
+            "rotary": "partial",
+        },
+        mlp_changes={"fused_gate_up": True, "bias": False},
+    )
+
+
+def ernie4_5(reader: Reader, name: str) -> Model:
+    """ERNIE 4.5, dense: one switch for all biases, tied embeddings."""
+    bias = reader.boolean("use_bias")
+    return _uniform_or_mixed(
+        reader,
+        name,
+        types=["full_attention"] * reader.num_layers(),
+        window=None,
+        attention_changes={
+            "qkv_bias": bias,
+            "output_bias": bias,
+            "head_dim": reader.integer("head_dim", default=128),
+        },
+        mlp_changes={"bias": bias},
+        tie_default=True,
     )

@@ -9,7 +9,7 @@ from generator.core.hf_config.parts import (
     experts,
     latent_attention,
     mlp,
-    shared_width,
+    shared_and_routed,
     sparse_layers,
     window_pattern,
 )
@@ -21,7 +21,6 @@ from generator.core.model import (
     KimiDeltaAttention,
     LatentAttention,
     Mixer,
-    MixtureOfExperts,
     Model,
     Tensor,
 )
@@ -169,12 +168,6 @@ def _kimi_delta(reader: Reader, *, low_rank: bool) -> KimiDeltaAttention:
     )
 
 
-def _shared_and_routed(reader: Reader) -> MixtureOfExperts:
-    width = reader.integer("moe_intermediate_size")
-    shared = shared_width(reader, width, "n_shared_experts", "num_shared_experts")
-    return experts(reader, shared_intermediate_size=shared, router_fp32=True)
-
-
 def kimi_linear(reader: Reader, name: str) -> Model:
     """Kimi Linear: Kimi delta attention with latent attention in between, DeepSeek's experts."""
     count = reader.num_layers()
@@ -187,7 +180,7 @@ def kimi_linear(reader: Reader, name: str) -> Model:
         kind, is_sparse = kinds[number]
         return Block(
             mixers=(linear if kind == "linear_attention" else latent,),
-            feed_forward=_shared_and_routed(reader) if is_sparse else mlp(reader, bias=False),
+            feed_forward=shared_and_routed(reader) if is_sparse else mlp(reader, bias=False),
         )
 
     return build(reader, name, grouped(kinds, make))
@@ -209,7 +202,7 @@ def bailing_hybrid(reader: Reader, name: str) -> Model:
         is_linear = kind == "linear_attention"
         return Block(
             mixers=(linear if is_linear else latent,),
-            feed_forward=_shared_and_routed(reader) if is_sparse else mlp(reader, bias=False),
+            feed_forward=shared_and_routed(reader) if is_sparse else mlp(reader, bias=False),
             extra_tensors=() if is_linear else (gate,),
         )
 
@@ -307,7 +300,7 @@ def glm5_next_text(reader: Reader, name: str) -> Model:
         is_linear = kind == "linear_attention"
         return Block(
             mixers=(linear if is_linear else latent,),
-            feed_forward=_shared_and_routed(reader) if is_sparse else mlp(reader, bias=False),
+            feed_forward=shared_and_routed(reader) if is_sparse else mlp(reader, bias=False),
             extra_tensors=(*streams, *(indexer if has_indexer and not is_linear else ())),
         )
 

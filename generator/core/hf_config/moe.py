@@ -11,6 +11,7 @@ from generator.core.hf_config.parts import (
     check_heads,
     experts,
     mlp,
+    shared_and_routed,
     shared_width,
     sparse_layers,
     window_pattern,
@@ -93,10 +94,7 @@ def glm4_moe(reader: Reader, name: str) -> Model:
     def make(number: int) -> Block:
         if not sparse[number]:
             return Block(mixers=(mixer,), feed_forward=mlp(reader, bias=False))
-        width = reader.integer("moe_intermediate_size")
-        shared = shared_width(reader, width, "n_shared_experts")
-        moe = experts(reader, shared_intermediate_size=shared, router_fp32=True)
-        return Block(mixers=(mixer,), feed_forward=moe)
+        return Block(mixers=(mixer,), feed_forward=shared_and_routed(reader))
 
     return build(reader, name, grouped(sparse, make))
 
@@ -250,10 +248,7 @@ def hy_v3(reader: Reader, name: str) -> Model:
     def make(number: int) -> Block:
         if not sparse[number]:
             return Block(mixers=(mixer,), feed_forward=mlp(reader))
-        width = reader.integer("moe_intermediate_size")
-        shared = shared_width(reader, width, "num_shared_experts")
-        moe = experts(reader, shared_intermediate_size=shared, router_fp32=True)
-        return Block(mixers=(mixer,), feed_forward=moe)
+        return Block(mixers=(mixer,), feed_forward=shared_and_routed(reader))
 
     return build(reader, name, grouped(sparse, make))
 
@@ -319,3 +314,118 @@ def qwen2_moe(reader: Reader, name: str) -> Model:
         return Block(mixers=(mixer,), feed_forward=moe)
 
     return build(reader, name, grouped(sparse, make))
+
+
+def granite_moe(reader: Reader, name: str) -> Model:
+    """Granite 3 with experts of the full width, and a shared one in the newer form."""
+    bias = reader.boolean("attention_bias")
+    moe = experts(
+        reader,
+        moe_intermediate_size=reader.integer("intermediate_size"),
+        shared_intermediate_size=reader.integer("shared_intermediate_size", default=0, minimum=0),
+        shared_fused_gate_up=True,
+    )
+    mixer = attention(reader, qkv_bias=bias, output_bias=bias)
+    block = Block(mixers=(mixer,), feed_forward=moe)
+    return build(
+        reader,
+        name,
+        grouped([0] * reader.num_layers(), lambda _: block),
+        module_names=(
+            ("gate", "router"),
+            ("gate_up_proj", "input_linear"),
+            ("down_proj", "output_linear"),
+        ),
+    )
+
+
+def phimoe(reader: Reader, name: str) -> Model:
+    """Phi-3.5-MoE: Mixtral with LayerNorm."""
+    bias = reader.boolean("attention_bias")
+    moe = experts(
+        reader, moe_intermediate_size=reader.integer("intermediate_size"), router_linear=True
+    )
+    window = reader.optional_integer("sliding_window")
+    mixer = attention(reader, qkv_bias=bias, output_bias=bias, sliding_window=window)
+    block = Block(mixers=(mixer,), feed_forward=moe)
+    return build(
+        reader,
+        name,
+        grouped([0] * reader.num_layers(), lambda _: block),
+        norm_kind="layer",
+        norm_bias=True,
+        head_bias=reader.boolean("lm_head_bias"),
+        module_names=(("gate", "router"),),
+    )
+
+
+def dots1(reader: Reader, name: str) -> Model:
+    """dots.llm1: grouped-query attention with head norms, DeepSeek's experts."""
+    count = reader.num_layers()
+    window = reader.optional_integer("sliding_window")
+    first = reader.integer("max_window_layers", default=62, minimum=0)
+    types = reader.names_pattern("layer_types", count) or [
+        "full_attention" if window is None or number < first else "sliding_attention"
+        for number in range(count)
+    ]
+    kinds = list(zip(types, sparse_layers(reader, count), strict=True))
+    bias = reader.boolean("attention_bias")
+
+    def make(number: int) -> Block:
+        kind, is_sparse = kinds[number]
+        mixer = attention(
+            reader,
+            qkv_bias=bias,
+            output_bias=bias,
+            qk_norm="head",
+            sliding_window=window if kind == "sliding_attention" else None,
+        )
+        if not is_sparse:
+            return Block(mixers=(mixer,), feed_forward=mlp(reader, bias=False))
+        return Block(mixers=(mixer,), feed_forward=shared_and_routed(reader))
+
+    return build(reader, name, grouped(kinds, make))
+
+
+def solar_open(reader: Reader, name: str) -> Model:
+    """Solar Open: grouped-query attention, shared and routed experts in every layer."""
+    mixer = attention(
+        reader,
+        qkv_bias=reader.boolean("attention_bias"),
+        head_dim=reader.integer("head_dim", default=128),
+    )
+    block = Block(mixers=(mixer,), feed_forward=shared_and_routed(reader))
+    return build(reader, name, grouped([0] * reader.num_layers(), lambda _: block))
+
+
+def exaone_moe(reader: Reader, name: str) -> Model:
+    """K-EXAONE: head norms, windows on three layers of four, DeepSeek's experts."""
+    count = reader.num_layers()
+    window = reader.optional_integer("sliding_window")
+    period = None if window is None else reader.integer("sliding_window_pattern", default=4)
+    types = window_pattern(reader, count, period=period)
+    sparse = sparse_layers(reader, count, dense_default=1)
+    kinds = list(zip(types, sparse, strict=True))
+
+    def make(number: int) -> Block:
+        kind, is_sparse = kinds[number]
+        slides = kind == "sliding_attention"
+        mixer = attention(reader, qk_norm="head", sliding_window=window if slides else None)
+        if not is_sparse:
+            return Block(mixers=(mixer,), feed_forward=mlp(reader, bias=False))
+        return Block(mixers=(mixer,), feed_forward=shared_and_routed(reader))
+
+    return build(reader, name, grouped(kinds, make))
+
+
+def flex_olmo(reader: Reader, name: str) -> Model:
+    """FlexOlmo: OLMo 2's norms around experts of the full width."""
+    bias = reader.boolean("attention_bias")
+    moe = experts(reader, moe_intermediate_size=reader.integer("intermediate_size"))
+    mixer = attention(
+        reader, qkv_bias=bias, output_bias=bias, qk_norm="full", qk_norm_kind="rms-fp32"
+    )
+    block = Block(mixers=(mixer,), feed_forward=moe, num_input_norms=0, num_output_norms=2)
+    return build(
+        reader, name, grouped([0] * reader.num_layers(), lambda _: block), norm_kind="rms-fp32"
+    )

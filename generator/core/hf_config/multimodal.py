@@ -174,6 +174,12 @@ def qwen2_5_vl(reader: Reader, name: str) -> Model:
     return with_towers(model, reader, towers.qwen2_5_vl(sub_config(reader, "vision_config")))
 
 
+def qwen2_vl(reader: Reader, name: str) -> Model:
+    """Qwen2-VL: the text fields of published files stand at the top."""
+    model = dense.qwen2(text_reader(reader), name)
+    return with_towers(model, reader, towers.qwen2_vl(sub_config(reader, "vision_config")))
+
+
 def qwen3_vl(reader: Reader, name: str) -> Model:
     """Qwen3-VL."""
     defaults = {"vocab_size": 151936, "num_attention_heads": 32, "head_dim": 128}

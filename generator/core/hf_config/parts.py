@@ -167,6 +167,14 @@ def shared_width(reader: Reader, width: int, *names: str) -> int:
     return width * reader.integer(*names, default=0, minimum=0)
 
 
+def shared_and_routed(reader: Reader, **changes: Any) -> MixtureOfExperts:
+    """DeepSeek's experts: shared ones in every token's path, and a router that works in FP32."""
+    width = reader.integer("moe_intermediate_size")
+    shared = shared_width(reader, width, "n_shared_experts", "num_shared_experts")
+    fields = {"shared_intermediate_size": shared, "router_fp32": True, **changes}
+    return experts(reader, **fields)
+
+
 def sparse_layers(reader: Reader, count: int, *, dense_default: int = 0) -> list[bool]:
     """Which layers have routed experts, from the spellings in use.
 

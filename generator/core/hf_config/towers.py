@@ -161,6 +161,34 @@ def qwen2_5_vl(vision: Reader) -> Tensors:
     return parts + linear("2", vision.integer("out_hidden_size"), merged)
 
 
+def qwen2_vl(vision: Reader) -> Tensors:
+    """Qwen2-VL's vision encoder: LayerNorm, plain feed-forward part, one merger."""
+    vision = vision.with_defaults(
+        {
+            "depth": 32,
+            "embed_dim": 1280,
+            "hidden_size": 3584,
+            "mlp_ratio": 4,
+            "in_channels": 3,
+            "patch_size": 14,
+            "temporal_patch_size": 2,
+            "spatial_merge_size": 2,
+        }
+    )
+    # Here hidden_size is the text model's width.
+    width = vision.integer("embed_dim")
+    merged = width * vision.integer("spatial_merge_size") ** 2
+    parts = conv("proj", video_patch(vision, width))
+    parts += encoder_layers(
+        count=vision.num_layers("depth"),
+        hidden=width,
+        intermediate=vision.integer("mlp_ratio") * width,
+        fused_qkv=True,
+    )
+    parts += layer_norm("ln_q", width) + linear("0", merged, merged)
+    return parts + linear("2", vision.integer("hidden_size"), merged)
+
+
 def qwen3_vl(vision: Reader, *, deepstack_default: int = 3) -> Tensors:
     """Qwen3-VL's vision encoder; one more merger for each layer that feeds the text model."""
     vision = vision.with_defaults(
