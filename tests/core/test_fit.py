@@ -1,0 +1,203 @@
+"""Verdicts, ladder and solvers against cards made for the purpose."""
+
+from dataclasses import replace
+
+import pytest
+
+from generator.core.card import Card
+from generator.core.fit import fit_limit_bytes, tight_limit_bytes, verdict, verdict_name
+from generator.core.ladder import climb, default_gpus, gpu_counts
+from generator.core.memory import peak
+from generator.core.model import Attention, Block, BlockGroup, Mlp, Model
+from generator.core.optimizer import Optimizer, OptimizerState
+from generator.core.run import Case, Lora, Workload
+from generator.core.solve import (
+    changes_that_fit,
+    fewest_gpus,
+    largest_micro_batch,
+    longest_sequence,
+    longest_sequences,
+)
+from generator.core.stack import GENERIC
+
+BLOCK = Block(
+    mixers=(Attention(num_attention_heads=32, num_key_value_heads=8, head_dim=128),),
+    feed_forward=Mlp(intermediate_size=14_336),
+)
+MODEL = Model(
+    name="Llama-shaped 8B",
+    hidden_size=4096,
+    vocab_size=128_256,
+    tie_word_embeddings=False,
+    block_groups=(BlockGroup(count=32, block=BLOCK),),
+)
+ADAMW = Optimizer(
+    id="adamw",
+    name="AdamW",
+    states=(OptimizerState(name="exp_avg"), OptimizerState(name="exp_avg_sq")),
+    follows_parameter_dtype=True,
+)
+ADAMW_8BIT = Optimizer(
+    id="adamw-8bit",
+    name="AdamW 8-bit",
+    states=(
+        OptimizerState(name="exp_avg", dtype="blockwise-8bit"),
+        OptimizerState(name="exp_avg_sq", dtype="blockwise-8bit"),
+    ),
+    min_blockwise_elements=4096,
+)
+SXM = Card(
+    id="test-sxm-80gb",
+    name="Test SXM",
+    vendor="nvidia",
+    form="sxm",
+    memory_marketed_gb=80,
+    memory_usable_bytes=84_000_000_000,
+    allowed_gpu_counts=(1, 2, 4, 8, 16, 32, 64),
+    gpus_per_node=8,
+)
+PCIE = replace(SXM, id="test-pcie-80gb", form="pcie", allowed_gpu_counts=(1, 2, 4, 8))
+RACK = replace(SXM, id="test-rack-80gb", form="rack", allowed_gpu_counts=(16, 32, 64))
+FULL = Case(model=MODEL, optimizer=ADAMW, stack=GENERIC)
+
+
+@pytest.mark.parametrize(
+    ("total", "expected"),
+    [
+        pytest.param(76_000_000_000, "fits", id="exactly-95-percent"),
+        pytest.param(76_000_000_001, "tight", id="one-byte-more"),
+        pytest.param(84_000_000_000, "tight", id="all-that-the-driver-offers"),
+        pytest.param(84_000_000_001, "no", id="one-byte-more-than-that"),
+    ],
+)
+def test_verdict_changes_at_95_percent_and_at_the_usable_size(total: int, expected: str) -> None:
+    assert verdict_name(total, SXM) == expected
+
+
+def test_without_a_reading_of_the_usable_size_nothing_is_tight() -> None:
+    card = replace(SXM, memory_usable_bytes=None)
+    assert fit_limit_bytes(card) == tight_limit_bytes(card) == 76_000_000_000
+    assert verdict_name(76_000_000_001, card) == "no"
+
+
+def test_a_card_that_offers_less_than_95_percent_fits_only_what_it_offers() -> None:
+    shared = replace(SXM, memory_usable_bytes=60_000_000_000)
+    assert fit_limit_bytes(shared) == 60_000_000_000
+    assert verdict_name(60_000_000_001, shared) == "no"
+
+
+def test_reason_of_a_miss_names_the_largest_line_and_what_more_gpus_do() -> None:
+    ddp = replace(FULL, strategy="ddp", num_gpus=4)
+    reason = verdict(ddp, peak(ddp).ledger, SXM).reason
+    assert "optimizer state" in reason
+    assert "adding GPUs does not help under DDP" in reason
+    sharded = replace(
+        FULL, strategy="zero-2", num_gpus=64, workload=Workload(sequence_length=262_144)
+    )
+    reason = verdict(sharded, peak(sharded).ledger, SXM).reason
+    assert "every GPU keeps" in reason
+    assert "weights and activations" in reason
+
+
+def test_reason_of_a_tight_fit_says_what_the_driver_offers() -> None:
+    ledger = replace(peak(FULL).ledger, weights=0, master_weights=0)
+    missing = 80_000_000_000 - ledger.total
+    reason = verdict(FULL, replace(ledger, buffers=missing), SXM).reason
+    assert "84.0 GB that the driver offers" in reason
+
+
+def test_ladder_takes_the_first_rung_within_95_percent() -> None:
+    assert climb(replace(FULL, strategy="zero-3"), SXM).num_gpus == 2
+    assert climb(replace(FULL, strategy="zero-1"), SXM).num_gpus == 4
+
+
+def test_pcie_cards_stop_at_one_node_and_racks_start_above_it() -> None:
+    huge = replace(FULL, strategy="zero-3", workload=Workload(sequence_length=1 << 20))
+    assert gpu_counts(PCIE) == (1, 2, 4, 8)
+    assert climb(huge, PCIE).num_gpus == 8
+    assert gpu_counts(RACK) == (16, 32, 64)
+    assert climb(replace(FULL, strategy="zero-3"), RACK).num_gpus == 16
+
+
+def test_strategies_pick_their_own_count_where_nobody_else_does() -> None:
+    assert [default_gpus(name) for name in ("single", "ddp", "zero-1")] == [1, 2, 8]
+
+
+def test_longest_sequence_fits_and_the_next_step_does_not() -> None:
+    case = replace(FULL, method="lora", lora=Lora())
+    longest = longest_sequence(case, SXM)
+    assert longest % 256 == 0
+
+    def total(length: int) -> int:
+        return peak(replace(case, workload=Workload(sequence_length=length))).ledger.total
+
+    assert total(longest) <= fit_limit_bytes(SXM) < total(longest + 256)
+    assert longest_sequence(FULL, SXM) == 0
+
+
+def test_longest_sequences_of_many_limits_are_those_of_each() -> None:
+    case = replace(FULL, method="qlora")
+    limits = [limit * 10**9 for limit in (4, 8, 12, 24, 48, 80, 141, 180)]
+    each = [longest_sequences(case, [limit])[0] for limit in limits]
+    assert each == list(longest_sequences(case, limits))
+    assert each == list(longest_sequences(case, limits[::-1]))[::-1]
+
+
+def test_largest_micro_batch_fits_and_one_more_does_not() -> None:
+    case = replace(FULL, method="lora")
+    largest = largest_micro_batch(case, SXM)
+
+    def total(size: int) -> int:
+        return peak(replace(case, workload=Workload(micro_batch_size=size))).ledger.total
+
+    assert total(largest) <= fit_limit_bytes(SXM) < total(largest + 1)
+    assert largest_micro_batch(FULL, SXM) == 0
+
+
+def test_fewest_gpus_follow_the_strategy() -> None:
+    assert fewest_gpus(FULL, SXM) is None
+    assert fewest_gpus(replace(FULL, strategy="ddp"), SXM) is None
+    assert fewest_gpus(replace(FULL, method="lora"), SXM) == 1
+    assert fewest_gpus(replace(FULL, method="lora", strategy="ddp"), SXM) == 2
+    assert fewest_gpus(replace(FULL, strategy="zero-3"), SXM) == 2
+
+
+def test_every_offered_change_fits_when_it_is_made_and_none_is_offered_twice() -> None:
+    case = replace(
+        FULL,
+        method="lora",
+        workload=Workload(
+            sequence_length=8192,
+            micro_batch_size=8,
+            activation_checkpointing="none",
+            attention="eager",
+        ),
+    )
+    changes = changes_that_fit(case, SXM, eight_bit=ADAMW_8BIT)
+    assert all(change.verdict == "fits" for change in changes)
+    assert all(change.total <= fit_limit_bytes(SXM) for change in changes)
+    keys = [(change.field, change.value) for change in changes]
+    assert len(keys) == len(set(keys))
+
+
+def test_changes_come_cheapest_first_and_mark_what_alters_the_training() -> None:
+    changes = changes_that_fit(FULL, SXM, eight_bit=ADAMW_8BIT)
+    assert [change.field for change in changes] == ["strategy", "strategy", "strategy", "method"]
+    assert [change.changes_training for change in changes] == [False, False, False, True]
+    assert [change.num_gpus for change in changes[:3]] == [4, 4, 2]
+
+
+def test_an_8_bit_optimizer_is_offered_where_it_is_enough() -> None:
+    card = replace(SXM, memory_marketed_gb=96, memory_usable_bytes=None)
+    changes = changes_that_fit(FULL, card, eight_bit=ADAMW_8BIT)
+    assert ("optimizer", "adamw-8bit") in [(change.field, change.value) for change in changes]
+
+
+def test_a_shorter_sequence_is_offered_where_it_is_enough() -> None:
+    case = replace(FULL, method="qlora", workload=Workload(sequence_length=131_072))
+    shorter = [
+        change
+        for change in changes_that_fit(case, SXM, eight_bit=ADAMW_8BIT)
+        if change.field == "sequence_length"
+    ]
+    assert [change.value for change in shorter] == [32_768]
