@@ -285,6 +285,7 @@ def _changes(case: Case, card: Card, catalog: Catalog) -> list[dict[str, Any]]:
         {
             "field": change.field,
             "value": change.value,
+            "set": dict(change.settings),
             "label": change.label,
             "cost": change.cost,
             "changes_training": change.changes_training,

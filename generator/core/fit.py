@@ -73,7 +73,7 @@ LINE_WORDS = {
 def _what_more_gpus_do(case: Case, ledger: Ledger) -> str:
     """What adding GPUs changes under the chosen strategy, said where the run does not fit."""
     if case.strategy == "single":
-        return "one GPU holds everything; sharding over several is the next step"
+        return "a single GPU has to hold all of it"
     if case.strategy == "ddp":
         return "adding GPUs does not help under DDP, which adds throughput and not capacity"
     stage = case.zero_stage

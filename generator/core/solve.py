@@ -7,36 +7,58 @@ down.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from generator.core.card import Card
 from generator.core.fit import VerdictName, fit_limit_bytes, verdict_name
 from generator.core.ladder import gpu_counts
 from generator.core.memory import peak
 from generator.core.optimizer import Optimizer
-from generator.core.run import Case
+from generator.core.run import Case, Strategy
 
 SEQUENCE_STEP_TOKENS = 256
 """Sequence lengths are answered in whole multiples of this."""
 MAX_SEQUENCE_LENGTH = 1 << 24
 MAX_MICRO_BATCH_SIZE = 1 << 16
+SHARDED_STRATEGIES: tuple[Strategy, ...] = ("zero-1", "zero-2", "zero-3")
+WORKLOAD_LEVERS = frozenset(("attention", "micro_batch_size", "activation_checkpointing", "loss"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One changed field of a request that makes it fit, or lowers its need.
+    """A change of the request that makes it fit.
 
-    `changes_training`: the change alters what is learned, not only how it is computed.
-    `cost` says what is paid for it.
+    `settings` are the request fields to set, the one that gives the change its name first.
+    `changes_training`: what is learned changes, not only how it is computed. `cost` says what is
+    paid for it.
     """
 
-    field: str
-    value: str | int
+    settings: tuple[tuple[str, str | int], ...]
     label: str
     cost: str
     changes_training: bool
     num_gpus: int
     total: int
     verdict: VerdictName
+
+    @property
+    def field(self) -> str:
+        """The request field that gives the change its name."""
+        return self.settings[0][0]
+
+    @property
+    def value(self) -> str | int:
+        """What that field is set to."""
+        return self.settings[0][1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    case: Case
+    settings: tuple[tuple[str, str | int], ...]
+    label: str
+    cost: str
+    changes_training: bool = False
 
 
 def _largest(fits: Callable[[int], bool], *, upper: int) -> int:
@@ -144,78 +166,138 @@ def fewest_gpus(case: Case, card: Card) -> int | None:
     return None
 
 
-def _candidates(
-    case: Case, card: Card, eight_bit: Optimizer | None
-) -> Iterator[tuple[str, str | int, str, str, bool, Case]]:
-    """Changes in the order in which one would try them: free ones first, then those that cost."""
+def _lighter_workload(case: Case) -> Iterator[_Candidate]:
+    """The levers that leave model, optimizer and objective alone, nearly free ones first."""
     workload = case.workload
+
+    def with_workload(**changes: Any) -> Case:
+        return replace(case, workload=replace(workload, **changes))
+
     if workload.attention == "eager":
-        changed = replace(case, workload=replace(workload, attention="flash"))
-        yield "attention", "flash", "FlashAttention", "nearly free", False, changed
+        yield _Candidate(
+            case=with_workload(attention="flash"),
+            settings=(("attention", "flash"),),
+            label="FlashAttention",
+            cost="nearly free",
+        )
     if workload.micro_batch_size > 1:
         steps = workload.gradient_accumulation_steps * workload.micro_batch_size
-        smaller = replace(workload, micro_batch_size=1, gradient_accumulation_steps=steps)
-        label = f"micro-batch 1 with {steps} accumulation steps"
-        yield (
-            "micro_batch_size",
-            1,
-            label,
-            "smaller kernels",
-            False,
-            replace(case, workload=smaller),
+        yield _Candidate(
+            case=with_workload(micro_batch_size=1, gradient_accumulation_steps=steps),
+            settings=(("micro_batch_size", 1), ("gradient_accumulation_steps", steps)),
+            label=f"micro-batch 1 with {steps} accumulation steps",
+            cost="smaller kernels",
         )
     if workload.activation_checkpointing != "full":
-        changed = replace(case, workload=replace(workload, activation_checkpointing="full"))
-        cost = "one more forward pass"
-        yield (
-            "activation_checkpointing",
-            "full",
-            "full activation checkpointing",
-            cost,
-            False,
-            changed,
+        yield _Candidate(
+            case=with_workload(activation_checkpointing="full"),
+            settings=(("activation_checkpointing", "full"),),
+            label="full activation checkpointing",
+            cost="one more forward pass",
         )
     if workload.loss == "standard":
-        changed = replace(case, workload=replace(workload, loss="chunked"))
-        yield "loss", "chunked", "chunked loss", "nearly free", False, changed
-    if case.method == "full" and eight_bit is not None and case.optimizer.id != eight_bit.id:
-        changed = replace(case, optimizer=eight_bit)
-        yield "optimizer", eight_bit.id, eight_bit.name, "rounded states", False, changed
-    sharded = [count for count in gpu_counts(card) if count > 1]
-    if case.strategy != "single":
-        sharded = [count for count in sharded if count >= min(case.num_gpus, sharded[-1])]
-    for strategy in ("zero-1", "zero-2", "zero-3"):
-        for count in sharded:
+        yield _Candidate(
+            case=with_workload(loss="chunked"),
+            settings=(("loss", "chunked"),),
+            label="chunked loss",
+            cost="nearly free",
+        )
+
+
+def _all_together(case: Case) -> Iterator[_Candidate]:
+    """Every lever of the workload at once, for runs that no single one helps."""
+    settings: tuple[tuple[str, str | int], ...] = ()
+    labels: list[str] = []
+    changed = case
+    candidate = next(_lighter_workload(changed), None)
+    while candidate is not None:
+        settings += candidate.settings
+        labels.append(candidate.label)
+        changed = candidate.case
+        candidate = next(_lighter_workload(changed), None)
+    if len(labels) > 1:
+        yield _Candidate(
+            case=changed,
+            settings=settings,
+            label=" and ".join(labels),
+            cost="one more forward pass",
+        )
+
+
+def _sharded(case: Case, card: Card) -> Iterator[_Candidate]:
+    """Each ZeRO stage on the first count that fits."""
+    counts = [count for count in gpu_counts(card) if count > 1]
+    if case.strategy != "single" and counts:
+        # Never fewer GPUs than the run has already.
+        counts = [count for count in counts if count >= min(case.num_gpus, counts[-1])]
+    for strategy in SHARDED_STRATEGIES:
+        for count in counts:
             if strategy == case.strategy and count <= case.num_gpus:
                 continue
             changed = replace(case, strategy=strategy, num_gpus=count)
-            label = f"{strategy.replace('zero', 'ZeRO')} on {count} GPUs"
-            cost = "gathers every layer" if strategy == "zero-3" else "more GPUs"
-            yield "strategy", strategy, label, cost, False, changed
             if peak(changed).ledger.total <= fit_limit_bytes(card):
+                yield _Candidate(
+                    case=changed,
+                    settings=(("strategy", strategy), ("num_gpus", count)),
+                    label=f"{strategy.replace('zero', 'ZeRO')} on {count} GPUs",
+                    cost="gathers every layer" if strategy == "zero-3" else "more GPUs",
+                )
                 break
-    length = workload.sequence_length // 2
+
+
+def _other_training(case: Case) -> Iterator[_Candidate]:
+    """Shorter sequences, then other methods: what is learned changes."""
+    length = case.workload.sequence_length // 2
     while length >= SEQUENCE_STEP_TOKENS:
-        changed = replace(case, workload=replace(workload, sequence_length=length))
-        label = f"sequences of {length:,} tokens"
-        yield "sequence_length", length, label, "shorter context", True, changed
+        yield _Candidate(
+            case=replace(case, workload=replace(case.workload, sequence_length=length)),
+            settings=(("sequence_length", length),),
+            label=f"sequences of {length:,} tokens",
+            cost="shorter context",
+            changes_training=True,
+        )
         length //= 2
     if case.method == "full":
-        changed = replace(case, method="lora")
-        yield "method", "lora", "LoRA", "another training method", True, changed
+        yield _Candidate(
+            case=replace(case, method="lora"),
+            settings=(("method", "lora"),),
+            label="LoRA",
+            cost="another training method",
+            changes_training=True,
+        )
     if case.method != "qlora":
-        changed = replace(case, method="qlora")
-        yield "method", "qlora", "QLoRA", "another training method, 4-bit base", True, changed
+        yield _Candidate(
+            case=replace(case, method="qlora"),
+            settings=(("method", "qlora"),),
+            label="QLoRA",
+            cost="another training method, 4-bit base",
+            changes_training=True,
+        )
+
+
+def _candidates(case: Case, card: Card, eight_bit: Optimizer | None) -> Iterator[_Candidate]:
+    """Changes in the order in which one would try them."""
+    yield from _lighter_workload(case)
+    yield from _all_together(case)
+    if case.method == "full" and eight_bit is not None and case.optimizer.id != eight_bit.id:
+        yield _Candidate(
+            case=replace(case, optimizer=eight_bit),
+            settings=(("optimizer", eight_bit.id),),
+            label=eight_bit.name,
+            cost="rounded states",
+        )
+    yield from _sharded(case, card)
+    yield from _other_training(case)
 
 
 def changes_that_fit(
     case: Case, card: Card, *, eight_bit: Optimizer | None = None
 ) -> tuple[Change, ...]:
-    """Single changes that make the case fit the card, cheapest first, at most one per field.
+    """Changes that make the case fit the card, cheapest first.
 
-    Shape: changes in the order of the levers: attention, micro-batch, checkpointing, loss,
-        optimizer, sharding, sequence length, method.
-    Counts: each change alone; a model that needs two changes gets none here.
+    Shape: in the order of the levers: attention, micro-batch, checkpointing, loss, all of these
+        together, optimizer, sharding, sequence length, method. The longest sequence that fits
+        stands for all shorter ones, LoRA for QLoRA, and a single lever for all together.
     Source: S-SEED-13B for the order of the levers.
 
     Args:
@@ -223,23 +305,24 @@ def changes_that_fit(
     """
     found: list[Change] = []
     done: set[str] = set()
-    for name, value, label, cost, changes_training, changed in _candidates(case, card, eight_bit):
-        key = f"{name}:{value}" if name == "strategy" else name
-        if key in done or (name == "method" and value == "qlora" and "method" in done):
+    for candidate in _candidates(case, card, eight_bit):
+        name, value = candidate.settings[0]
+        key = f"{name} {value}" if name == "strategy" else name
+        is_combined = len({field for field, _ in candidate.settings} & WORKLOAD_LEVERS) > 1
+        if key in done or (is_combined and found):
             continue
-        total = peak(changed).ledger.total
+        total = peak(candidate.case).ledger.total
         outcome = verdict_name(total, card)
         if outcome != "fits":
             continue
         done.add(key)
         found.append(
             Change(
-                field=name,
-                value=value,
-                label=label,
-                cost=cost,
-                changes_training=changes_training,
-                num_gpus=changed.num_gpus,
+                settings=candidate.settings,
+                label=candidate.label,
+                cost=candidate.cost,
+                changes_training=candidate.changes_training,
+                num_gpus=candidate.case.num_gpus,
                 total=total,
                 verdict=outcome,
             )

@@ -201,3 +201,26 @@ def test_a_shorter_sequence_is_offered_where_it_is_enough() -> None:
         if change.field == "sequence_length"
     ]
     assert [change.value for change in shorter] == [32_768]
+
+
+def test_levers_are_offered_together_where_none_is_enough_alone() -> None:
+    case = replace(
+        FULL,
+        method="lora",
+        workload=Workload(
+            sequence_length=32_768, micro_batch_size=4, activation_checkpointing="none"
+        ),
+    )
+    (first, *_) = changes_that_fit(case, SXM)
+    assert dict(first.settings) == {
+        "micro_batch_size": 1,
+        "gradient_accumulation_steps": 32,
+        "activation_checkpointing": "full",
+        "loss": "chunked",
+    }
+
+
+def test_a_machine_that_comes_alone_gets_no_sharded_change() -> None:
+    alone = replace(SXM, form="unified", allowed_gpu_counts=(1,))
+    changes = changes_that_fit(replace(FULL, strategy="ddp", num_gpus=2), alone)
+    assert [change.field for change in changes] == ["method"]
