@@ -9,7 +9,7 @@ from pathlib import Path
 ATTRIBUTE = r"""(?:\s|^){name}=(?:"([^"]*)"|'([^']*)'|([^\s>"']+))"""
 TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)((?:\s[^<>]*)?)>")
 ID = re.compile(ATTRIBUTE.format(name="(?:id|name)"))
-REFERENCE = re.compile(ATTRIBUTE.format(name="(?:href|src|action|data-model|data-api)"))
+REFERENCE = re.compile(ATTRIBUTE.format(name="(?:href|src|action|data-model)"))
 SCRIPT_BODY = re.compile(r"<script\b([^>]*)>(.*?)</script>", re.DOTALL)
 ROW = re.compile(r"<tr\b[^>]*>(.*?)</tr>", re.DOTALL)
 CELL = re.compile(r"<t([hd])\b([^>]*)>(.*?)</t[hd]>", re.DOTALL)

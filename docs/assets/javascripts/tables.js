@@ -115,7 +115,7 @@ function csv(table) {
 /* Tools: one set per open table, one that follows the row under pointer or focus */
 
 function button(label, title, action) {
-  const made = element("button", { type: "button", textContent: label, title, ariaLabel: title });
+  const made = element("button", { type: "button", textContent: label, title });
   made.addEventListener("click", action);
   return made;
 }
@@ -142,10 +142,10 @@ function addTableTools(table) {
 const rowTools = element(
   "span",
   { className: "tf-tools" },
-  button("#", "Copy this row's address", (event) => {
+  button("Link", "Copy this row's address", (event) => {
     copy(addressOf(idOfRow(event.target.closest("tr"))), "Link");
   }),
-  button("M↓", "Copy this row as Markdown", (event) => {
+  button("MD", "Copy this row as Markdown", (event) => {
     const row = event.target.closest("tr");
     copy(markdown(row.closest("table"), [row], idOfRow(row)), "Row");
   }),
