@@ -12,7 +12,6 @@ import { buildForm } from "./form.js";
 import { CardGrid } from "./grid.js";
 import { describeOwnModel } from "./model-input.js";
 import {
-  changesOf,
   decode,
   defaultState,
   encode,
@@ -232,9 +231,7 @@ class Calculator {
     const changes =
       result.card === null || result.card.verdict === "fits"
         ? null
-        : answer.changes(result.changes, (suggestion) =>
-            this.#change(changesOf(suggestion, this.state)),
-          );
+        : answer.changes(result.changes, (suggestion) => this.#change(suggestion.set));
     this.changesBox.replaceChildren(...(changes === null ? [] : [changes]));
     this.barsBox.replaceChildren(phaseBars(result, card));
     this.ledgerBox.replaceChildren(answer.ledger(result));

@@ -312,16 +312,3 @@ export function withChanges(state, changes) {
   if (next.strategy === "single") next.num_gpus = null;
   return next;
 }
-
-/** What a suggested change sets, with what its words promise beside the one field that it names. */
-export function changesOf(suggestion, state) {
-  const changes = { [suggestion.field]: suggestion.value };
-  if (suggestion.field === "strategy") changes.num_gpus = suggestion.num_gpus;
-  if (suggestion.field === "micro_batch_size") {
-    changes.gradient_accumulation_steps = Math.min(
-      (state.gradient_accumulation_steps * state.micro_batch_size) / suggestion.value,
-      FIELDS.gradient_accumulation_steps.max,
-    );
-  }
-  return changes;
-}
