@@ -302,6 +302,7 @@ async function show(section, optimizer, length) {
   try {
     const data = await load();
     for (const details of section.querySelectorAll("details.tf-strategy")) redraw(details, data, section);
+    section.dataset.drawn = `optimizer=${optimizer} length=${length}`;
     said.textContent = `${METHODS[section.dataset.method]}, ${section.dataset.optimizerName}, ${length} tokens`;
   } catch (error) {
     said.textContent = `The figures could not be loaded (${error.message}); the tables keep AdamW.`;

@@ -1,0 +1,164 @@
+// Drives the generated pages and the home page in Chromium. `scenario` names what to do; what came
+// of it goes to the test, which compares it with the core.
+
+import axe from "axe-core";
+import { parameters, report, withPage } from "./harness.mjs";
+
+const address = (path) => parameters.url + path;
+
+/** Rows of every strategy table as text and class, as a reader sees them. */
+function drawn() {
+  const clean = (text) => text.replace(/\s+/g, " ").trim();
+  return [...document.querySelectorAll("details.tf-strategy table")].map((table) =>
+    [...table.tBodies[0].rows].map((row) =>
+      [...row.cells].map((cell) => [clean(cell.textContent), cell.className, cell.colSpan]),
+    ),
+  );
+}
+
+async function choose(page, control, value) {
+  await page.evaluate(
+    ([name, chosen]) => {
+      for (const select of document.querySelectorAll(`select[data-control=${name}]`)) {
+        select.value = chosen;
+        select.dispatchEvent(new Event("change"));
+      }
+    },
+    [control, value],
+  );
+  await page.waitForFunction(
+    ([name, chosen]) =>
+      [...document.querySelectorAll(".tf-method")].every((section) => section.dataset.drawn?.includes(`${name}=${chosen}`)),
+    [control, value],
+  );
+}
+
+const scenarios = {
+  /** The page's own tables, others drawn by the script, and the first ones drawn again. */
+  async redraw() {
+    return withPage(async (page, record) => {
+      await page.goto(address(`models/${parameters.model}/`));
+      await page.waitForSelector("select[data-control=length]");
+      const first = await page.evaluate(drawn);
+      await choose(page, "length", "32768");
+      const other = await page.evaluate(drawn);
+      await choose(page, "length", "2048");
+      const again = await page.evaluate(drawn);
+      return { first, other, again, ...record };
+    });
+  },
+
+  /** An address of another optimizer's row: what is shown and marked. */
+  async row_address() {
+    return withPage(async (page, record) => {
+      await page.goto(address(`models/${parameters.model}/#${parameters.row}`));
+      await page.waitForSelector(".tf-target");
+      return {
+        marked: await page.evaluate(() =>
+          [...document.querySelectorAll("tr.tf-target > *")].map((cell) => cell.innerText.trim()),
+        ),
+        card: await page.innerText("a.tf-target"),
+        isInView: await page.evaluate(() => {
+          const box = document.querySelector("tr.tf-target").getBoundingClientRect();
+          return box.top > 0 && box.bottom < innerHeight;
+        }),
+        ...record,
+      };
+    });
+  },
+
+  /** What the buttons of a row and a table put on the clipboard. */
+  async copy() {
+    const context = { permissions: ["clipboard-read", "clipboard-write"] };
+    return withPage(
+      async (page, record) => {
+        await page.goto(address(`models/${parameters.model}/#${parameters.row}`));
+        await page.waitForSelector("tr.tf-target");
+        await page.hover("tr.tf-target a.tf-target");
+        const read = () => page.evaluate(() => navigator.clipboard.readText());
+        const copied = {};
+        await page.click("tr.tf-target .tf-tools >> text=Link");
+        copied.link = await read();
+        await page.click("tr.tf-target .tf-tools >> text=MD");
+        copied.row = await read();
+        const details = page.locator("details.tf-strategy", { has: page.locator("tr.tf-target") });
+        await details.getByRole("button", { name: "Copy Markdown" }).click();
+        copied.table = await read();
+        await details.getByRole("button", { name: "Copy CSV" }).click();
+        copied.csv = await read();
+        return { copied, ...record };
+      },
+      { context },
+    );
+  },
+
+  /** The home page's question, typed as people type it. */
+  async picker() {
+    return withPage(async (page, record) => {
+      await page.goto(address(""));
+      const before = await page.innerText(".tf-picked");
+      await page.focus(".tf-picker [name=card]");
+      await page.waitForSelector(`.tf-picker option[value="${parameters.card}"]`, { state: "attached" });
+      await page.selectOption(".tf-picker [name=card]", parameters.card);
+      await page.selectOption(".tf-picker [name=method]", parameters.method);
+      await page.fill(".tf-picker [name=model]", parameters.typed);
+      await page.press(".tf-picker [name=model]", "Enter");
+      await page.waitForSelector(".tf-target");
+      return { before, url: page.url(), marked: await page.innerText("tr.tf-target"), ...record };
+    });
+  },
+
+  /** Accessibility of every kind of page in both colour schemes. */
+  async axe() {
+    const context = { bypassCSP: true, viewport: { width: 1280, height: 900 } };
+    return withPage(
+      async (page) => {
+        const found = {};
+        for (const path of parameters.paths) {
+          for (const colorScheme of ["light", "dark"]) {
+            await page.emulateMedia({ colorScheme });
+            await page.goto(address(path), { waitUntil: "networkidle" });
+            await page.evaluate(axe.source);
+            const result = await page.evaluate(() =>
+              window.axe.run(document, { resultTypes: ["violations"] }),
+            );
+            found[`${path} ${colorScheme}`] = result.violations.map(
+              (each) => `${each.id}: ${each.nodes[0].html.slice(0, 200)}`,
+            );
+          }
+        }
+        return found;
+      },
+      { context },
+    );
+  },
+
+  /** Whether a page is wider than a phone, and how much moved while it loaded. */
+  async layout() {
+    const context = { viewport: { width: 360, height: 740 }, hasTouch: true };
+    return withPage(
+      async (page, record) => {
+        await page.addInitScript(() => {
+          window.shift = 0;
+          new PerformanceObserver((list) => {
+            for (const entry of list.getEntries()) {
+              if (!entry.hadRecentInput) window.shift += entry.value;
+            }
+          }).observe({ type: "layout-shift", buffered: true });
+        });
+        const pages = {};
+        for (const path of parameters.paths) {
+          await page.goto(address(path), { waitUntil: "networkidle" });
+          pages[path] = await page.evaluate(() => ({
+            overflow: document.documentElement.scrollWidth - innerWidth,
+            shift: window.shift,
+          }));
+        }
+        return { pages, ...record };
+      },
+      { context },
+    );
+  },
+};
+
+report(await scenarios[parameters.scenario]());

@@ -1,0 +1,121 @@
+"""Generated pages and the home page in Chromium: addresses, copies, other optimizers, access."""
+
+import json
+from typing import Any
+
+from generator.core import api
+from generator.load import load_catalog
+from generator.tables.base import VERDICT_SIGNS, format_gb
+from tests.browser.support import RunNode
+
+SCRIPT = "tables.mjs"
+MODEL = "llama-3.1-8b"
+MAX_LAYOUT_SHIFT = 0.02
+PAGE_TYPES = (
+    "",
+    "models/",
+    f"models/{MODEL}/",
+    "cards/",
+    "cards/h100-sxm-80gb/",
+    "explain/sharding/",
+    "api/",
+    "errors/",
+)
+
+
+def ask(**request: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(api.run(json.dumps(request), load_catalog()))
+    assert "error" not in answer, answer
+    return answer
+
+
+def shown(answer: dict[str, Any]) -> str:
+    sign = VERDICT_SIGNS[answer["card"]["verdict"]]
+    return f"{sign} {answer['num_gpus']} × {format_gb(answer['per_gpu']['total'])}"
+
+
+def assert_quiet(result: dict[str, Any], site_url: str) -> None:
+    assert result["errors"] == []
+    assert result["violations"] == []
+    assert [each for each in result["requests"] if not each.startswith(site_url)] == []
+
+
+def test_the_script_draws_the_same_tables_as_the_generator(
+    run_node: RunNode, site_url: str
+) -> None:
+    result = run_node(SCRIPT, scenario="redraw", url=site_url, model=MODEL)
+
+    assert len(result["first"]) == 15
+    assert result["again"] == result["first"]
+    assert result["other"] != result["first"]
+    assert_quiet(result, site_url)
+
+
+def test_an_address_of_another_optimizer_s_row_shows_and_marks_it(
+    run_node: RunNode, site_url: str
+) -> None:
+    row = "full--lion-8bit--zero-2--h100-sxm-80gb"
+    result = run_node(SCRIPT, scenario="row_address", url=site_url, model=MODEL, row=row)
+
+    answer = ask(model=MODEL, optimizer="lion-8bit", strategy="zero-2", card="h100-sxm-80gb")
+    assert shown(answer) in result["marked"]
+    assert result["card"] == "H100 SXM5"
+    assert result["isInView"]
+    assert_quiet(result, site_url)
+
+
+def test_copies_are_links_markdown_and_csv(run_node: RunNode, site_url: str) -> None:
+    row = "full--adamw--zero-3--h100-sxm-80gb"
+    result = run_node(SCRIPT, scenario="copy", url=site_url, model=MODEL, row=row)
+
+    copied = result["copied"]
+    link = f"{site_url}models/{MODEL}/#{row}"
+    assert copied["link"] == link
+    answer = ask(model=MODEL, strategy="zero-3", card="h100-sxm-80gb")
+    lines = copied["row"].splitlines()
+    assert lines[0].startswith("**Llama 3.1 8B, Full fine-tuning, AdamW, ZeRO-3 / FSDP, 2,048 tok")
+    header, rule, values = lines[2:5]
+    assert header.count("|") == rule.count("|") == values.count("|") == 12
+    assert f"| {shown(answer)} |" in values
+    assert link in copied["row"]
+    table = copied["table"].splitlines()
+    assert table[2] == header
+    assert values in table
+    assert len({line.count("|") for line in table if line.startswith("|")}) == 1
+    assert len(copied["csv"].splitlines()) == len([each for each in table if each[:2] == "| "]) - 1
+    assert_quiet(result, site_url)
+
+
+def test_the_home_page_s_question_leads_to_the_row(run_node: RunNode, site_url: str) -> None:
+    result = run_node(
+        SCRIPT,
+        scenario="picker",
+        url=site_url,
+        typed="llama 3.3 70b",
+        method="full",
+        card="b200-sxm-180gb",
+    )
+
+    before = ask(model=MODEL, method="qlora", card="rtx-4090-24gb")
+    assert f"{before['per_gpu']['total'] / 1e9:.1f} GB per GPU" in result["before"]
+    assert result["url"] == f"{site_url}models/llama-3.3-70b/#full--adamw--zero-3--b200-sxm-180gb"
+    answer = ask(model="llama-3.3-70b", strategy="zero-3", card="b200-sxm-180gb")
+    assert shown(answer) in result["marked"]
+    assert_quiet(result, site_url)
+
+
+def test_axe_finds_nothing_on_any_kind_of_page(run_node: RunNode, site_url: str) -> None:
+    found = run_node(SCRIPT, scenario="axe", url=site_url, paths=PAGE_TYPES)
+
+    assert len(found) == 2 * len(PAGE_TYPES)
+    assert {page: problems for page, problems in found.items() if problems} == {}
+
+
+def test_pages_fit_a_phone_and_stand_still(run_node: RunNode, site_url: str) -> None:
+    result = run_node(SCRIPT, scenario="layout", url=site_url, paths=PAGE_TYPES)
+
+    assert len(result["pages"]) == len(PAGE_TYPES)
+    for path, page in result["pages"].items():
+        assert page["overflow"] == 0, path
+        assert page["shift"] <= MAX_LAYOUT_SHIFT, path
+    assert_quiet(result, site_url)
