@@ -108,6 +108,10 @@ schema: venv  ## Write catalog/schema/*.schema.json from the record types
 golden: venv  ## Write tests/golden/cases.json from the present core; explain each change
 	@$(PY) -m generator golden
 
+.PHONY: permalinks
+permalinks: build  ## Append newly published addresses to catalog/permalinks.txt
+	@$(PY) -m generator permalinks --write
+
 .PHONY: verify-models
 verify-models: .venv-oracle/.installed  ## Count parameters with the real Transformers classes
 	@.venv-oracle/bin/python -m generator.verify_models $(ARGS)
