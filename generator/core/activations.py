@@ -31,6 +31,8 @@ from generator.core.run import AttentionKernel
 LOG_SUM_EXP_BYTES = 4
 """FlashAttention and the memory-efficient kernel keep one FP32 per head and token."""
 FP32_BYTES = 4
+EAGER_SOFTCAP_PAIR_BYTES = 8
+"""Per head and pair of tokens: the 16-bit tanh of a soft cap, the FP32 softmax, its 16-bit copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,7 @@ class TapeMode:
     residual stream.
     `wide_outputs`: quantised linears hand back the dtype of their input (bitsandbytes).
     `kernel_norms`: fused RMSNorm kernels keep their input as it came and recompute the rest.
+    `fused_classes`: LitGPT's own model code. `keeps_inputs`: frozen 4-bit linears keep their input.
     """
 
     trains_base: bool
@@ -54,6 +57,8 @@ class TapeMode:
     residual_bytes: int = 2
     wide_outputs: bool = False
     kernel_norms: bool = False
+    fused_classes: bool = False
+    keeps_inputs: bool = False
     attention: AttentionKernel = "flash"
 
 
@@ -69,6 +74,8 @@ class Tape:
     saved_per_pair: int
     backward: int
     backward_per_pair: int
+    linear_inputs: int
+    """Distinct inputs of the block's linear layers, per token and 16-bit."""
 
     def saved_bytes(self, *, num_tokens: int, sequence_length: int) -> int:
         """Bytes kept from forward to backward when the block is not checkpointed."""
@@ -88,32 +95,41 @@ def _inputs(
 ) -> int:
     """Bytes kept of one tensor of `width` because the linears `modules` read it.
 
-    A trained linear keeps its input for the weight gradient; a frozen one keeps nothing; an adapter
-    keeps the input of its A matrix (its own cast copy when dtypes differ) and A's output.
+    A trained linear keeps its input for the weight gradient; a frozen one keeps nothing, unless it is
+    4-bit in older bitsandbytes; an adapter keeps the input of its A matrix (its own cast copy when
+    dtypes differ) and A's output.
 
     Args:
         wide: The tensor is FP32 (so a 16-bit autocast copies it once per linear).
         saved: Another operation keeps the tensor already.
     """
+    casts = wide and mode.element_bytes < FP32_BYTES
     if mode.trains_base:
-        if wide and mode.element_bytes < FP32_BYTES:
+        if casts:
             return len(modules) * width * mode.element_bytes
         return 0 if saved else width * mode.element_bytes
+    frozen = 0
+    if mode.keeps_inputs:
+        if casts:
+            frozen = len(modules) * width * mode.element_bytes
+        elif not saved:
+            frozen = width * mode.element_bytes
+            saved = True
     num_targets = sum(module in mode.targets for module in modules)
     if not num_targets:
-        return 0
+        return frozen
     matmul_bytes = mode.element_bytes
     if mode.adapter_bytes == FP32_BYTES and not mode.autocast:
         matmul_bytes = FP32_BYTES
-    low_rank = num_targets * mode.lora_rank * matmul_bytes
+    kept = frozen + num_targets * mode.lora_rank * matmul_bytes
     tensor_bytes = FP32_BYTES if wide else mode.element_bytes
     adapter_casts = mode.adapter_bytes == FP32_BYTES and mode.element_bytes < FP32_BYTES
     if mode.lora_dropout:
         # Dropout keeps a byte-wide mask per adapter, and its output is the adapter's own input.
-        return low_rank + num_targets * width * (1 + matmul_bytes)
+        return kept + num_targets * width * (1 + matmul_bytes)
     if adapter_casts or tensor_bytes != matmul_bytes:
-        return low_rank + num_targets * width * matmul_bytes
-    return low_rank + (0 if saved else width * matmul_bytes)
+        return kept + num_targets * width * matmul_bytes
+    return kept + (0 if saved else width * matmul_bytes)
 
 
 def _norm(*, kind: NormKind, width: int, mode: TapeMode, wide: bool) -> int:
@@ -126,6 +142,8 @@ def _norm(*, kind: NormKind, width: int, mode: TapeMode, wide: bool) -> int:
     input_bytes = FP32_BYTES if wide else mode.element_bytes
     if mode.kernel_norms and kind in ("rms", "rms-fp32"):
         return width * input_bytes
+    if mode.fused_classes and kind == "rms":
+        kind = "rms-fp32"
     if kind == "rms":
         return width * (FP32_BYTES + (input_bytes if mode.trains_base else 0))
     if kind == "rms-fp32":
@@ -150,6 +168,8 @@ def _attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, int]:
     key_value = mixer.num_key_value_heads * mixer.head_dim
     element = mode.element_bytes
     kernel = attention_kernel(mixer, mode.attention)
+    if mode.fused_classes:
+        return _fused_attention(mixer, mode)
 
     saved = 0
     if mixer.qk_norm != "none":
@@ -195,6 +215,37 @@ def _attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, int]:
             per_pair = 2
     backward = element * (query + 2 * key_value)
     return saved, per_pair, backward, backward_per_pair
+
+
+def _fused_attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, int]:
+    """Saved bytes of LitGPT's attention, which has one projection for query, key and value.
+
+    Rotated queries and keys for every query head, and the output. With as many key/value heads the
+    values are a view that keeps the whole projection; with fewer they are repeated. The heads are put
+    side by side by a copy, the output projection's input. An adapter on some of query, key and value
+    is padded with zeros, and the padding keeps the adapter's output.
+    Source: S-TRACKER over LitGPT's own classes; `litgpt/lora.py`, `LoRAQKVLinear.zero_pad`.
+    """
+    query = mixer.num_attention_heads * mixer.head_dim
+    key_value = mixer.num_key_value_heads * mixer.head_dim
+    element = mode.element_bytes
+    saved = element * 3 * query
+    saved += element * (query + 2 * key_value if key_value == query else query)
+    if mixer.qk_norm != "none":
+        saved += _norm(kind=mixer.qk_norm_kind, width=query + key_value, mode=mode, wide=False)
+    saved += _inputs(width=query, modules=("o_proj",), mode=mode, wide=False, saved=False)
+    widths = {"q_proj": query, "k_proj": key_value, "v_proj": key_value}
+    adapted = [width for module, width in widths.items() if module in mode.targets]
+    if "qkv_proj" in mode.targets:
+        # LitGPT's default, queries and values, where a target list cannot tell the parts apart.
+        adapted = [query, key_value]
+    if len(adapted) < len(widths):
+        saved += element * sum(adapted)
+    backward = element * (query + 2 * key_value)
+    heads = mixer.num_attention_heads
+    if mixer.logit_softcap:
+        return saved, heads * EAGER_SOFTCAP_PAIR_BYTES, backward, heads * 3 * FP32_BYTES
+    return saved + LOG_SUM_EXP_BYTES * heads, 0, backward, 0
 
 
 def _needs_mask(mixer: Attention) -> bool:
@@ -323,6 +374,7 @@ def _short_conv(hidden: int, mode: TapeMode) -> tuple[int, int, int, int]:
     return saved, 0, 3 * hidden * mode.element_bytes, 0
 
 
+FUSED_PARTS = ("qkv_proj", "q_proj", "k_proj", "v_proj")
 MIXER_INPUTS: dict[type, tuple[str, ...]] = {
     Attention: ("q_proj", "k_proj", "v_proj"),
     LatentAttention: ("q_a_proj", "kv_a_proj_with_mqa", "q_proj"),
@@ -333,9 +385,12 @@ MIXER_INPUTS: dict[type, tuple[str, ...]] = {
 }
 
 
-def _mixer_inputs(mixer: Mixer) -> tuple[str, ...]:
+def _mixer_inputs(mixer: Mixer, mode: TapeMode) -> tuple[str, ...]:
     """The linears that read the mixer's input."""
     if isinstance(mixer, Attention):
+        if mode.fused_classes:
+            adapted = (name for name in FUSED_PARTS if name in mode.targets)
+            return (next(adapted, "qkv_proj"),)
         if mixer.fused_qkv:
             return ("qkv_proj",)
         if mixer.shares_key_value:
@@ -364,6 +419,15 @@ def _mixer(mixer: Mixer, hidden: int, mode: TapeMode) -> tuple[int, int, int, in
     return _short_conv(hidden, mode)
 
 
+def _output_width(mixer: Mixer) -> int:
+    """Width of the tensor that an attention's output projection reads; 0 for other mixers."""
+    if isinstance(mixer, Attention):
+        return mixer.num_attention_heads * mixer.head_dim
+    if isinstance(mixer, LatentAttention):
+        return mixer.num_attention_heads * mixer.v_head_dim
+    return 0
+
+
 # Copies of the inner width that the activation function keeps besides the input of `down_proj`.
 # `gelu-new` is a chain of pow, tanh and products; `xielu` of two branches. Source: S-TRACKER.
 ACTIVATION_COPIES_HALVES = {"silu": 2, "gelu": 2, "gelu-new": 8, "relu2": 2, "xielu": 9}
@@ -378,7 +442,11 @@ def _mlp(mlp: Mlp, mode: TapeMode, wide: bool, down: str = "down_proj") -> tuple
     width = mlp.intermediate_size
     inner_bytes = FP32_BYTES if mode.wide_outputs and wide else mode.element_bytes
     inner_wide = inner_bytes == FP32_BYTES and mode.element_bytes < FP32_BYTES
-    copies = ACTIVATION_COPIES_HALVES[mlp.activation] * width * inner_bytes // 2
+    activation = mlp.activation
+    if mode.fused_classes and activation == "gelu-new":
+        # LitGPT calls the native kernel for the tanh form too.
+        activation = "gelu"
+    copies = ACTIVATION_COPIES_HALVES[activation] * width * inner_bytes // 2
     if mlp.gated:
         copies += 2 * width * inner_bytes
     saved = copies + _inputs(width=width, modules=(down,), mode=mode, wide=inner_wide, saved=False)
@@ -458,6 +526,7 @@ def block_tape(block: Block, hidden_size: int, norm_kind: NormKind, mode: TapeMo
     else:
         saved += num_norms * _norm(kind=norm_kind, width=hidden_size, mode=mode, wide=wide)
     input_groups: list[tuple[str, ...]] = []
+    inner_widths = 0
     for mixer in block.mixers:
         mixer_saved, mixer_pair, mixer_backward, mixer_backward_pair = _mixer(
             mixer, hidden_size, mode
@@ -466,10 +535,12 @@ def block_tape(block: Block, hidden_size: int, norm_kind: NormKind, mode: TapeMo
         per_pair += mixer_pair
         backward = max(backward, mixer_backward)
         backward_per_pair = max(backward_per_pair, mixer_backward_pair)
-        input_groups.append(_mixer_inputs(mixer))
+        input_groups.append(_mixer_inputs(mixer, mode))
+        inner_widths += _output_width(mixer)
     if isinstance(block.feed_forward, Mlp):
         ffn_saved, ffn_backward = _mlp(block.feed_forward, mode, wide)
         input_groups.append(_mlp_inputs(block.feed_forward))
+        inner_widths += block.feed_forward.intermediate_size
     elif isinstance(block.feed_forward, MixtureOfExperts):
         ffn_saved, ffn_backward = _mixture(block.feed_forward, hidden_size, mode, wide)
         shared = block.feed_forward.shared_intermediate_size
@@ -488,6 +559,7 @@ def block_tape(block: Block, hidden_size: int, norm_kind: NormKind, mode: TapeMo
         saved_per_pair=per_pair,
         backward=backward,
         backward_per_pair=backward_per_pair,
+        linear_inputs=mode.element_bytes * (hidden_size * len(input_groups) + inner_widths),
     )
 
 

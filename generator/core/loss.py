@@ -6,7 +6,7 @@ T tokens of the micro-batch, V vocabulary, h hidden size.
 from dataclasses import dataclass
 
 from generator.core.run import Loss
-from generator.core.stack import StandardLoss
+from generator.core.stack import Stack, StandardLoss
 from generator.core.units import ceil_div
 
 # Bytes per logit alive at the worst instant of each pass, 16-bit model output.
@@ -25,16 +25,22 @@ LOG_SOFTMAX_BYTES = 4
 """What an in-place cross-entropy kernel does without."""
 SOFTCAP_BYTES = 2
 """A final soft cap keeps tanh's 16-bit output."""
+CHUNK_GRADIENT_BYTES = 8
+"""FP32 gradients of a chunk's log-softmax and of its logits, beside what is kept of all chunks."""
 CHUNK_BYTES = 6
 """A fused linear loss holds one chunk's 16-bit logits and their FP32 copy. Source: S-LIGER."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossBytes:
-    """Bytes of logits and their cross-entropy at the worst instant of forward and of backward."""
+    """Bytes of logits and their cross-entropy at the worst instant of forward and of backward.
+
+    `head`: only the 16-bit logits, as they come out of the head.
+    """
 
     forward: int
     backward: int
+    head: int
 
 
 def fused_chunk_tokens(*, num_tokens: int, vocab_size: int, hidden_size: int) -> int:
@@ -48,45 +54,64 @@ def fused_chunk_tokens(*, num_tokens: int, vocab_size: int, hidden_size: int) ->
     return min(num_tokens, 1 << (rows - 1).bit_length())
 
 
+def chunk_tokens(*, stack: Stack, num_tokens: int, micro_batch_size: int) -> int:
+    """Rows of logits in one chunk of a chunked loss.
+
+    Shape: tokens; a share of the micro-batch, or a number of positions of each sequence or of all.
+    Source: the records in catalog/stacks.
+    """
+    if stack.loss_chunks:
+        return ceil_div(num_tokens, stack.loss_chunks)
+    rows = stack.loss_chunk_tokens * (micro_batch_size if stack.chunks_positions else 1)
+    return min(rows, num_tokens)
+
+
 def loss_bytes(
     *,
     num_tokens: int,
+    micro_batch_size: int,
     vocab_size: int,
     hidden_size: int,
     loss: Loss,
-    standard_loss: StandardLoss,
-    chunk_tokens: int,
-    in_place: bool,
+    stack: Stack,
     softcap: bool,
 ) -> LossBytes:
     """Bytes of logits and cross-entropy of one micro-batch on one GPU.
 
-    Shape: [T, V] per copy; `chunked` and `fused` hold [chunk, V] at a time.
-    Counts: 16-bit logits, FP32 copies, the gradient of the logits; for `chunked` and `fused` also
-        the 16-bit gradient of the hidden states [T, h].
+    Shape: [T, V] per copy; `chunked` and `fused` hold [chunk, V] at a time, unless the stack keeps
+        the chunks until backward.
+    Counts: 16-bit logits, FP32 copies, the gradient of the logits; for losses that differentiate
+        chunk by chunk also the 16-bit gradient of the hidden states [T, h].
     Ignores: the head's own gradient, which is a gradient.
-
-    Args:
-        chunk_tokens: Rows of logits that a chunked loss holds at once.
-        in_place: A kernel overwrites the logits with their gradient, so no log-softmax is kept.
 
     Source: S-TRACKER for the copies, S-LIGER for the fused form.
     """
-    hidden_gradient = 2 * num_tokens * hidden_size
+    logits = num_tokens * vocab_size
+    extra = SOFTCAP_BYTES if softcap else 0
     if loss == "standard":
-        extra = SOFTCAP_BYTES if softcap else 0
-        forward = FORWARD_BYTES[standard_loss] + extra
+        forward = FORWARD_BYTES[stack.standard_loss] + extra
         backward = BACKWARD_BYTES + extra
-        if in_place:
+        if stack.in_place_loss:
             forward -= LOG_SOFTMAX_BYTES
             backward = min(backward, forward)
-        logits = num_tokens * vocab_size
-        return LossBytes(forward=forward * logits, backward=backward * logits)
+        return LossBytes(
+            forward=forward * logits, backward=backward * logits, head=(2 + extra) * logits
+        )
+    rows = chunk_tokens(stack=stack, num_tokens=num_tokens, micro_batch_size=micro_batch_size)
+    if loss == "chunked" and stack.kept_logit_bytes:
+        kept = (stack.kept_logit_bytes + extra) * logits
+        return LossBytes(
+            forward=kept,
+            backward=kept + CHUNK_GRADIENT_BYTES * rows * vocab_size,
+            head=(2 + extra) * logits,
+        )
+    hidden_gradient = 2 * num_tokens * hidden_size
     if loss == "chunked":
-        chunk = BACKWARD_BYTES * min(chunk_tokens, num_tokens) * vocab_size
+        chunk = BACKWARD_BYTES * rows * vocab_size
     else:
         rows = fused_chunk_tokens(
             num_tokens=num_tokens, vocab_size=vocab_size, hidden_size=hidden_size
         )
         chunk = CHUNK_BYTES * rows * vocab_size
-    return LossBytes(forward=chunk + hidden_gradient, backward=chunk + hidden_gradient)
+    both = chunk + hidden_gradient
+    return LossBytes(forward=both, backward=both, head=both)

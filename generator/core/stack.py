@@ -51,10 +51,22 @@ class Stack:
     """NCCL channels and buffers of one process in a group: outside the allocator."""
     standard_loss: StandardLoss = "upcast"
     loss_chunk_tokens: int = 1024
-    """Rows of logits alive at once under `chunked` loss."""
+    """Rows of logits in one chunk of a `chunked` loss; 0 where `loss_chunks` says how many."""
+    loss_chunks: int = 0
+    """Equal chunks of the micro-batch of a `chunked` loss."""
+    chunks_positions: bool = False
+    """A chunk holds `loss_chunk_tokens` positions of every sequence."""
+    kept_logit_bytes: int = 0
+    """Bytes per logit that a `chunked` loss keeps of every chunk until backward; 0 where each chunk
+    is differentiated, or computed again, before the next."""
+    held_logit_bytes: int = 0
+    """Bytes per logit of the previous micro-batch that the training loop's own variables keep
+    through the next forward."""
     in_place_loss: bool = False
     """A Triton cross-entropy overwrites the FP32 logits with their gradient: no log-softmax is
     kept."""
+    model_classes: Literal["transformers", "litgpt"] = "transformers"
+    """Whose model code runs: LitGPT fuses query, key and value into one projection."""
     kernel_norms: bool = False
     """Fused RMSNorm kernels, which keep their input as it came."""
     fsdp_generation: Literal[1, 2] = 2
@@ -62,6 +74,13 @@ class Stack:
     kbit_upcast: bool = False
     """`prepare_model_for_kbit_training` casts norms, embeddings and head of a quantised base to
     FP32."""
+    quantises_head: bool = False
+    """4-bit bases include the head."""
+    keeps_quantised_inputs: bool = False
+    """A 4-bit linear keeps its input until its graph is dropped (bitsandbytes before 0.44)."""
+    dequantised_bytes: int = 2
+    """Bytes per weight while a 4-bit matrix is unpacked; 4 where it is unpacked in one 16-bit dtype
+    and multiplied in the other."""
     quantises_experts: bool = False
     """4-bit bases reach routed experts that are fused 3-D tensors."""
     gradient_dtype: Literal["weights", "fp32"] = "weights"
