@@ -9,6 +9,7 @@ is also set against a plain NumPy pass over as many cells in the same run, which
 
 import argparse
 import gzip
+import itertools
 import json
 import os
 import platform
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,18 +63,22 @@ def bench_core() -> None:
     from generator.load import load_catalog
 
     catalog = load_catalog()
-    estimate, grid = json.dumps(REQUEST), json.dumps({**REQUEST, "op": "grid"})
-    run(estimate, catalog)
-    row(
-        "one estimate, text to text",
-        f"{seconds(lambda: run(estimate, catalog), repeat=50) * 1e3:.2f} ms",
-    )
-    run(grid, catalog)
-    row(
-        "all cards x counts, text to text",
-        f"{seconds(lambda: run(grid, catalog), repeat=20) * 1e3:.2f} ms",
-    )
-    row("catalog from TOML", f"{seconds(load_catalog, repeat=3) * 1e3:.0f} ms")
+    lengths = itertools.count(1024, 64)
+
+    def ask(**request: object) -> None:
+        # Another length each time: the same question twice would find parts of its answer kept.
+        text = json.dumps({**REQUEST, **request, "sequence_length": next(lengths)})
+        answer = run(text, catalog)
+        if answer.startswith('{"error"'):
+            raise RuntimeError(answer)
+
+    for what, request in (("one estimate", {}), ("all cards x counts", {"op": "grid"})):
+        ask(**request)
+        row(
+            f"{what}, text to text",
+            f"{seconds(partial(ask, **request), repeat=50) * 1e3:.2f} ms",
+        )
+    estimate = json.dumps(REQUEST)
     command = [sys.executable, "-m", "generator", "estimate"]
     start = seconds(
         lambda: subprocess.run(

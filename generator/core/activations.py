@@ -60,6 +60,8 @@ class TapeMode:
     fused_classes: bool = False
     keeps_inputs: bool = False
     attention: AttentionKernel = "flash"
+    sdpa_length: int = 0
+    """Sequence length, which decides about masks under `sdpa`; 0 elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +151,8 @@ def _norm(*, kind: NormKind, width: int, mode: TapeMode, wide: bool) -> int:
     if kind == "rms-fp32":
         return width * (FP32_BYTES + (FP32_BYTES if mode.trains_base else 0))
     if kind == "layer":
-        return width * input_bytes
+        # Autocast runs the native LayerNorm in FP32, on a copy of its input.
+        return width * (FP32_BYTES if mode.autocast else input_bytes)
     return width * FP32_BYTES * (3 if mode.trains_base else 2)
 
 
@@ -179,17 +182,19 @@ def _attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, int]:
         saved += key_value * FP32_BYTES
     # Rotated queries and keys, values, and the kernel's output, which is also the output
     # projection's input.
-    repeated = kernel == "eager" or (kernel == "sdpa" and _needs_mask(mixer))
+    repeated = kernel == "eager" or (kernel == "sdpa" and _needs_mask(mixer, mode))
     kept_key_value = query if repeated and key_value < query else key_value
     saved += element * (2 * query + 2 * kept_key_value)
+    # Rotation by concatenation leaves another memory order, so the output projection reads a copy.
     copies_output = mixer.fused_qkv or mixer.rotary == "partial"
-    if copies_output:
-        saved += element * query
     if mixer.fused_qkv:
         # The whole projection stays because the values are a view of it; the separate values do
         # not.
         saved += element * (query + key_value)
-    output_saved = True
+    output_saved = not copies_output
+    if mixer.output_gate != "none" and copies_output:
+        # The gate multiplies the copy and keeps it.
+        saved += element * query
     if mixer.output_gate == "full":
         saved += element * query
         output_saved = False
@@ -211,7 +216,7 @@ def _attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, int]:
         backward_per_pair = heads * 3 * FP32_BYTES
     else:
         saved += LOG_SUM_EXP_BYTES * mixer.num_attention_heads
-        if kernel == "sdpa" and _needs_mask(mixer):
+        if kernel == "sdpa" and _needs_mask(mixer, mode):
             per_pair = 2
     backward = element * (query + 2 * key_value)
     return saved, per_pair, backward, backward_per_pair
@@ -248,9 +253,9 @@ def _fused_attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, i
     return saved + LOG_SUM_EXP_BYTES * heads, 0, backward, 0
 
 
-def _needs_mask(mixer: Attention) -> bool:
-    """SDPA has no window argument: a sliding layer materialises its mask."""
-    return mixer.sliding_window is not None
+def _needs_mask(mixer: Attention, mode: TapeMode) -> bool:
+    """SDPA has no window argument: a sliding layer materialises its mask once it cuts anything."""
+    return mixer.sliding_window is not None and mode.sdpa_length >= mixer.sliding_window
 
 
 def _latent_attention(mixer: LatentAttention, mode: TapeMode) -> tuple[int, int, int, int]:
@@ -432,6 +437,8 @@ def _output_width(mixer: Mixer) -> int:
 # `gelu-new` is a chain of pow, tanh and products; `xielu` of two branches. Source: S-TRACKER.
 ACTIVATION_COPIES_HALVES = {"silu": 2, "gelu": 2, "gelu-new": 8, "relu2": 2, "xielu": 9}
 """In halves of the inner width's element."""
+XIELU_AUTOCAST_HALVES = 2
+"""Autocast computes its powers in FP32."""
 
 
 def _mlp(mlp: Mlp, mode: TapeMode, wide: bool, down: str = "down_proj") -> tuple[int, int]:
@@ -446,7 +453,10 @@ def _mlp(mlp: Mlp, mode: TapeMode, wide: bool, down: str = "down_proj") -> tuple
     if mode.fused_classes and activation == "gelu-new":
         # LitGPT calls the native kernel for the tanh form too.
         activation = "gelu"
-    copies = ACTIVATION_COPIES_HALVES[activation] * width * inner_bytes // 2
+    halves = ACTIVATION_COPIES_HALVES[activation]
+    if activation == "xielu" and mode.autocast:
+        halves += XIELU_AUTOCAST_HALVES
+    copies = halves * width * inner_bytes // 2
     if mlp.gated:
         copies += 2 * width * inner_bytes
     saved = copies + _inputs(width=width, modules=(down,), mode=mode, wide=inner_wide, saved=False)
@@ -520,7 +530,7 @@ def block_tape(block: Block, hidden_size: int, norm_kind: NormKind, mode: TapeMo
     wide = mode.residual_bytes == FP32_BYTES and mode.element_bytes < FP32_BYTES
     saved = per_pair = backward = backward_per_pair = 0
     num_norms = block.num_input_norms + block.num_output_norms
-    if norm_kind == "layer" and block.parallel:
+    if norm_kind == "layer" and block.parallel and not mode.autocast:
         # Both LayerNorms read the same residual tensor and keep it once.
         saved += hidden_size * mode.residual_bytes
     else:

@@ -135,7 +135,7 @@ def _kept_by_fsdp1(case: Case, batch: MicroBatch) -> int:
 
 
 def _gradients_at(
-    case: Case, state: Resident, own: Shard, *, share: Literal["none", "head", "most", "all"]
+    case: Case, state: Resident, own: Shard, *, share: Literal["none", "head", "most", "blocks", "all"]
 ) -> int:
     """Gradients resident at an instant.
 
@@ -149,6 +149,8 @@ def _gradients_at(
     tied = case.model.tie_word_embeddings
     if share == "head":
         part = state.embedding_gradient if tied else state.head_gradient
+    elif share == "blocks":
+        part = state.gradients - state.embedding_gradient - state.head_gradient
     else:
         # The first block's gradients are being made, the embedding's are still to come.
         to_come = state.block_gradients + (0 if tied else state.embedding_gradient)
@@ -179,12 +181,21 @@ def _moments(
         # A new gradient exists beside the accumulated one until it is added.
         accumulates = case.workload.gradient_accumulation_steps > 1
         table = max(state.head_gradient, state.embedding_gradient)
-        head_new = table if accumulates or not state.head_gradient else state.head_gradient
-        moments.append(("backward", none, batch.head, passing.loss + backward_copies + head_new))
+        if case.zero_stage < 3:
+            passing_head = passing.loss + (state.head_gradient or table)
+        else:
+            passing_head = passing.head
+            moments.append(("forward", none, 0, passing.forward_start))
+            moments.append(("backward", most, batch.block_end, passing.block_end))
+        moments.append(("backward", none, batch.head, passing_head + backward_copies))
         # A tied table gets its second gradient out of place: three of its size are alive.
         new_tables = 2 if case.model.tie_word_embeddings else int(accumulates)
-        new = new_tables * state.embedding_gradient
-        moments.append(("backward", own.gradients, batch.embedding, passing.embedding + new))
+        new = 0 if case.zero_stage == 3 else new_tables * state.embedding_gradient
+        last = own.gradients
+        if case.zero_stage == 3 and not accumulates:
+            # The root unit's gradients are not sharded yet.
+            last = _gradients_at(case, state, own, share="blocks")
+        moments.append(("backward", last, batch.embedding, passing.embedding + new))
         if case.optimizer_implementation == "foreach":
             temporaries = state.foreach_temporaries // (case.num_gpus if case.zero_stage else 1)
     moments.append(("step", own.gradients, 0, passing.step + temporaries))

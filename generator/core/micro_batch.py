@@ -26,7 +26,8 @@ class MicroBatch:
     `forward_end`: all blocks' saved tensors, the final norm, logits and the loss being computed.
     `loss_backward`: the same while the loss is differentiated. `head`: the gradient of the logits
     while the head's own gradient is made. `backward_start`: the last block's backward.
-    `backward_end`: the first block's. `embedding`: the embedding's backward.
+    `backward_end`: the first block's. `block_end`: the first block's gradients are complete.
+    `embedding`: the embedding's backward.
     """
 
     forward_end: int
@@ -34,9 +35,17 @@ class MicroBatch:
     head: int
     backward_start: int
     backward_end: int
+    block_end: int
     embedding: int
     block_inputs: int
     """The inputs of all blocks together, which are also the size of their gradients."""
+
+
+def _autocasts(method: MethodName, precision: Precision) -> bool:
+    """FP32 weights or adapters run under 16-bit autocast unless all is 16 bit or all FP32."""
+    if method == "full":
+        return precision == "amp"
+    return precision not in ("bf16-pure", "fp32")
 
 
 def tape_mode(
@@ -77,12 +86,13 @@ def tape_mode(
         lora_rank=0 if trains_base else lora.rank,
         lora_dropout=lora.dropout and not trains_base,
         adapter_bytes=4 if lora.adapter_dtype == "fp32" else 2,
-        autocast=precision != "bf16-pure",
+        autocast=_autocasts(method, precision),
         element_bytes=element_bytes,
         residual_bytes=residual_bytes,
         wide_outputs=upcasts,
         kernel_norms=stack.kernel_norms,
         attention=workload.attention,
+        sdpa_length=workload.sequence_length if workload.attention == "sdpa" else 0,
     )
 
 
@@ -189,6 +199,7 @@ def micro_batch(
         head=stored + tail + logit_gradient + block_input,
         backward_start=stored + block_input + worst_block,
         backward_end=first_stored + block_input + worst_block,
+        block_end=first_stored + block_input,
         embedding=block_input + sort,
         block_inputs=block_input * model.num_hidden_layers,
     )
