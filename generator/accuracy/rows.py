@@ -67,6 +67,7 @@ TARGET_WORDS: dict[str, tuple[str, ...]] = {
     "gate": ("gate_proj", "gate_up_proj"),
     "up": ("up_proj", "gate_up_proj"),
     "down": ("down_proj",),
+    "mlp": ("gate_proj", "up_proj", "gate_up_proj", "down_proj"),
     # Qwen 1 names: fused attention input, one name for both output projections, gate and up.
     "c_attn": ("q_proj", "k_proj", "v_proj", "qkv_proj"),
     "c_proj": ("o_proj", "down_proj"),
@@ -225,8 +226,13 @@ def _stack(row: Row) -> tuple[str, str | None]:
     strategy = _text(row, "strategy")
     version = re.search(r"transformers (\d+(?:\.\d+)+)", text)
     number = version.group(1) if version else None
-    if "lit-gpt" in text or "litgpt" in text:
-        return "litgpt", None
+    source = _text(row, "source").lower()
+    if "lit-gpt" in text:
+        # Its name before the first release.
+        return "litgpt", "0.1"
+    if "litgpt" in text or "litgpt" in source:
+        release = re.search(r"litgpt (\d+(?:\.\d+)+)", text)
+        return "litgpt", release.group(1) if release else ("0.4" if "2024" in text else None)
     if "unsloth" in text:
         return "unsloth", None
     if "torchtitan" in text:

@@ -97,9 +97,9 @@ def _inputs(
 ) -> int:
     """Bytes kept of one tensor of `width` because the linears `modules` read it.
 
-    A trained linear keeps its input for the weight gradient; a frozen one keeps nothing, unless it is
-    4-bit in older bitsandbytes; an adapter keeps the input of its A matrix (its own cast copy when
-    dtypes differ) and A's output.
+    A trained linear keeps its input for the weight gradient; a frozen one keeps nothing, unless it
+    is 4-bit in older bitsandbytes; an adapter keeps the input of its A matrix (its own cast copy
+    when dtypes differ) and A's output.
 
     Args:
         wide: The tensor is FP32 (so a 16-bit autocast copies it once per linear).
@@ -226,9 +226,9 @@ def _fused_attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, i
     """Saved bytes of LitGPT's attention, which has one projection for query, key and value.
 
     Rotated queries and keys for every query head, and the output. With as many key/value heads the
-    values are a view that keeps the whole projection; with fewer they are repeated. The heads are put
-    side by side by a copy, the output projection's input. An adapter on some of query, key and value
-    is padded with zeros, and the padding keeps the adapter's output.
+    values are a view that keeps the whole projection; with fewer they are repeated. The heads are
+    put side by side by a copy, the output projection's input. An adapter on some of query, key and
+    value is padded with zeros, and the padding keeps the adapter's output.
     Source: S-TRACKER over LitGPT's own classes; `litgpt/lora.py`, `LoRAQKVLinear.zero_pad`.
     """
     query = mixer.num_attention_heads * mixer.head_dim

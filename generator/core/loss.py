@@ -21,6 +21,8 @@ FORWARD_BYTES: dict[StandardLoss, int] = {
     "upcast-rebound": 12,
 }
 BACKWARD_BYTES = 12
+LOGIT_BYTES = 2
+"""One 16-bit logit."""
 LOG_SOFTMAX_BYTES = 4
 """What an in-place cross-entropy kernel does without."""
 SOFTCAP_BYTES = 2
@@ -35,12 +37,16 @@ CHUNK_BYTES = 6
 class LossBytes:
     """Bytes of logits and their cross-entropy at the worst instant of forward and of backward.
 
-    `head`: only the 16-bit logits, as they come out of the head.
+    `head`: the 16-bit logits as they come out of the head. `returned`: as the model hands them
+    over.
+    `held`: what the training loop still keeps of the micro-batch before.
     """
 
     forward: int
     backward: int
-    head: int
+    head: int = 0
+    returned: int = 0
+    held: int = 0
 
 
 def fused_chunk_tokens(*, num_tokens: int, vocab_size: int, hidden_size: int) -> int:
@@ -94,16 +100,17 @@ def loss_bytes(
         if stack.in_place_loss:
             forward -= LOG_SOFTMAX_BYTES
             backward = min(backward, forward)
-        return LossBytes(
-            forward=forward * logits, backward=backward * logits, head=(2 + extra) * logits
-        )
+        return LossBytes(forward=forward * logits, backward=backward * logits)
     rows = chunk_tokens(stack=stack, num_tokens=num_tokens, micro_batch_size=micro_batch_size)
     if loss == "chunked" and stack.kept_logit_bytes:
-        kept = (stack.kept_logit_bytes + extra) * logits
+        # LitGPT's chunks of logits go past the soft cap.
+        kept = stack.kept_logit_bytes * logits
         return LossBytes(
             forward=kept,
             backward=kept + CHUNK_GRADIENT_BYTES * rows * vocab_size,
-            head=(2 + extra) * logits,
+            head=LOGIT_BYTES * logits,
+            returned=(LOGIT_BYTES + stack.held_logit_bytes) * logits,
+            held=stack.held_logit_bytes * logits,
         )
     hidden_gradient = 2 * num_tokens * hidden_size
     if loss == "chunked":
@@ -114,4 +121,4 @@ def loss_bytes(
         )
         chunk = CHUNK_BYTES * rows * vocab_size
     both = chunk + hidden_gradient
-    return LossBytes(forward=both, backward=both, head=both)
+    return LossBytes(forward=both, backward=both)

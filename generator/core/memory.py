@@ -135,7 +135,11 @@ def _kept_by_fsdp1(case: Case, batch: MicroBatch) -> int:
 
 
 def _gradients_at(
-    case: Case, state: Resident, own: Shard, *, share: Literal["none", "head", "most", "blocks", "all"]
+    case: Case,
+    state: Resident,
+    own: Shard,
+    *,
+    share: Literal["none", "head", "most", "blocks", "all"],
 ) -> int:
     """Gradients resident at an instant.
 
@@ -173,9 +177,17 @@ def _moments(
     moments: list[tuple[Phase, int, int, int]] = [
         ("forward", none, batch.forward_end, passing.loss + copies),
         ("loss", none, batch.loss_backward, passing.loss + backward_copies),
-        ("backward", head, batch.backward_start, passing.backward_start + backward_copies),
-        ("backward", most, kept, passing.backward_end),
+        (
+            "backward",
+            head,
+            batch.backward_start,
+            passing.backward_start + backward_copies + batch.unpacked_block,
+        ),
+        ("backward", most, kept, passing.backward_end + batch.unpacked_block),
     ]
+    if batch.unpacked_head:
+        moments.append(("forward", none, batch.head_forward, passing.loss + batch.unpacked_head))
+        moments.append(("loss", none, batch.head_backward, passing.loss + batch.unpacked_head))
     temporaries = 0
     if not stack.is_generic:
         # A new gradient exists beside the accumulated one until it is added.

@@ -4,7 +4,7 @@ None of it is sharded by data parallelism: every GPU holds it for its own micro-
 T tokens, h hidden size, V vocabulary.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from generator.core import loss, params
@@ -39,6 +39,15 @@ class MicroBatch:
     embedding: int
     block_inputs: int
     """The inputs of all blocks together, which are also the size of their gradients."""
+    head_forward: int = 0
+    """All but the loss, with what the loop holds of the micro-batch before; 0 where it holds
+    nothing."""
+    head_backward: int = 0
+    """All that is kept, while the first chunk's logits reach the head; 0 where no chunk is kept."""
+    unpacked_block: int = 0
+    """The largest quantised matrix of a block while it is unpacked."""
+    unpacked_head: int = 0
+    """The head's, where it is quantised."""
 
 
 def _autocasts(method: MethodName, precision: Precision) -> bool:
@@ -91,6 +100,8 @@ def tape_mode(
         residual_bytes=residual_bytes,
         wide_outputs=upcasts,
         kernel_norms=stack.kernel_norms,
+        fused_classes=stack.model_classes == "litgpt",
+        keeps_inputs=method == "qlora" and stack.keeps_quantised_inputs,
         attention=workload.attention,
         sdpa_length=workload.sequence_length if workload.attention == "sdpa" else 0,
     )
@@ -121,6 +132,12 @@ def _selective_bytes_per_token(block: Block, model: Model, mode: TapeMode) -> in
             feed_forward.num_experts_per_token * routed + feed_forward.shared_intermediate_size
         )
     return kept
+
+
+@lru_cache(maxsize=512)
+def _largest_linear(model: Model) -> int:
+    """Elements of the largest matrix of a linear layer in a block."""
+    return max((tensor.size for tensor in params.linear_tensors(model)), default=0)
 
 
 @lru_cache(maxsize=8192)
@@ -154,12 +171,17 @@ def micro_batch(
     tokens = workload.num_tokens
     sequence = workload.sequence_length
     block_input = tokens * model.hidden_size * mode.residual_bytes
-    stored = worst_block = first_stored = 0
+    stored = worst_block = first_stored = previous_inputs = 0
     seen: dict[int, tuple[int, int]] = {}
+    inputs: dict[int, int] = {}
+    backward: dict[int, int] = {}
+    temporaries = 0
     for group in model.block_groups:
         key = id(group.block)
         if key not in seen:
             tape = block_tape(group.block, model.hidden_size, model.norm_kind, mode)
+            inputs[key] = tape.linear_inputs
+            backward[key] = tape.backward
             saved = tape.saved_bytes(num_tokens=tokens, sequence_length=sequence)
             recompute = tape.recompute_bytes(num_tokens=tokens, sequence_length=sequence)
             if mode.kernel_norms and workload.activation_checkpointing == "full":
@@ -174,17 +196,20 @@ def micro_batch(
                 seen[key] = (kept, recompute - kept)
         kept, transient = seen[key]
         stored += group.count * kept
+        if mode.keeps_inputs and workload.activation_checkpointing == "none":
+            previous_inputs += group.count * tokens * inputs[key]
         first_stored = first_stored or kept
-        worst_block = max(worst_block, transient)
+        if transient > worst_block:
+            worst_block = transient
+            temporaries = tokens * backward[key]
     tail = tokens * tail_bytes_per_token(model, mode)
     loss_bytes = loss.loss_bytes(
         num_tokens=tokens,
+        micro_batch_size=workload.micro_batch_size,
         vocab_size=model.vocab_size,
         hidden_size=model.hidden_size,
         loss=workload.loss,
-        standard_loss=stack.standard_loss,
-        chunk_tokens=stack.loss_chunk_tokens,
-        in_place=stack.in_place_loss,
+        stack=stack,
         softcap=model.final_logit_softcap,
     )
     logit_gradient = 0
@@ -193,7 +218,30 @@ def micro_batch(
     sort = 0
     if method == "full" and tokens > EMBEDDING_SORT_MIN_TOKENS:
         sort = tokens * model.hidden_size * EMBEDDING_SORT_TENTHS_PER_ELEMENT // 10
+    head_forward = head_backward = 0
+    if loss_bytes.head:
+        head_backward = stored + tail + loss_bytes.forward
+    if loss_bytes.held:
+        # The loop's variables still hold the logits before, and with them the graph that made them.
+        stored_before = stored + tail + loss_bytes.held + previous_inputs
+        head_forward = stored_before + loss_bytes.head
+        loss_bytes = replace(
+            loss_bytes,
+            forward=max(loss_bytes.forward, loss_bytes.returned + stored_before - stored - tail),
+        )
+    unpacked_block = unpacked_head = 0
+    if method == "qlora" and not stack.is_generic:
+        # A matrix is unpacked while its own product is differentiated, before or after the instant
+        # at which the activation function's temporaries are alive.
+        unpacked_block = stack.dequantised_bytes * _largest_linear(model)
+        unpacked_block = max(0, unpacked_block - temporaries // 2)
+        if stack.quantises_head:
+            unpacked_head = stack.dequantised_bytes * model.vocab_size * model.hidden_size
     return MicroBatch(
+        head_forward=head_forward,
+        head_backward=head_backward,
+        unpacked_block=unpacked_block,
+        unpacked_head=unpacked_head,
         forward_end=stored + tail + loss_bytes.forward,
         loss_backward=stored + tail + loss_bytes.backward,
         head=stored + tail + logit_gradient + block_input,

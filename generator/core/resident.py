@@ -71,6 +71,22 @@ class Units:
 
 
 @lru_cache(maxsize=512)
+def stack_tensors(model: Model, unties_head: bool) -> tuple[Tensor, ...]:
+    """The model's tensors as the tool's classes hold them: with a head apart where they untie it.
+
+    Shape: as `params.tensors`.
+    Source: `litgpt/model.py`, whose `lm_head` is a matrix of its own for every model.
+    """
+    tensors = params.tensors(model)
+    if not (unties_head and model.tie_word_embeddings):
+        return tensors
+    head = Tensor(
+        module="lm_head", shape=(model.vocab_size, model.hidden_size), kind="head", part="root"
+    )
+    return (*tensors, head)
+
+
+@lru_cache(maxsize=512)
 def _units(model: Model) -> Units:
     """The units of per-block wrapping.
 
@@ -122,7 +138,11 @@ def _quantised_bytes(tensors: Iterable[Tensor], lora: Lora, stack: Stack) -> int
     base = DTYPES[lora.base_dtype]
     total = 0
     for tensor in tensors:
-        quantised = tensor.kind == "linear" or (tensor.kind == "expert" and stack.quantises_experts)
+        quantised = (
+            tensor.kind == "linear"
+            or (tensor.kind == "expert" and stack.quantises_experts)
+            or (tensor.kind == "head" and stack.quantises_head)
+        )
         if quantised:
             total += base.bytes_for(tensor.size) * tensor.count
         else:
@@ -149,15 +169,19 @@ def resident(
     Source: S-ZERO section 3.1 (16 bytes per parameter), S-LORA section 4.2, S-QLORA section 3.
     """
     frozen_weights = 0
+    base = stack_tensors(model, stack.model_classes == "litgpt")
+    num_parameters = params.num_parameters(model)
+    if len(base) > len(params.tensors(model)):
+        num_parameters += model.vocab_size * model.hidden_size
     mixed = precision in ("bf16-mixed", "fp16-mixed")
     if method == "full":
         weight_bytes = weight_bytes_per_parameter(precision)
-        groups = [(params.tensors(model), weight_bytes, mixed)]
+        groups = [(base, weight_bytes, mixed)]
     else:
         base_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
-        frozen_weights = base_bytes * params.num_parameters(model)
+        frozen_weights = base_bytes * num_parameters
         if method == "qlora":
-            frozen_weights = _quantised_bytes(params.tensors(model), lora, stack)
+            frozen_weights = _quantised_bytes(base, lora, stack)
         adapter_bytes = FP32_BYTES if lora.adapter_dtype == "fp32" else HALF_BYTES
         has_master = mixed and stack.masters_16bit_adapters
         groups = [
@@ -201,7 +225,7 @@ def resident(
         gradients=0 if optimizer.in_backward else gradients,
         optimizer_states=optimizer_bytes,
         foreach_temporaries=foreach,
-        num_parameters=params.num_parameters(model),
+        num_parameters=num_parameters,
         num_trainable_parameters=trainable,
         head_gradient=head,
         embedding_gradient=embedding,
