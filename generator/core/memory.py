@@ -135,7 +135,11 @@ def _kept_by_fsdp1(case: Case, batch: MicroBatch) -> int:
 
 
 def _gradients_at(
-    case: Case, state: Resident, own: Shard, *, share: Literal["none", "head", "most", "blocks", "all"]
+    case: Case,
+    state: Resident,
+    own: Shard,
+    *,
+    share: Literal["none", "head", "most", "blocks", "all"],
 ) -> int:
     """Gradients resident at an instant.
 
