@@ -82,11 +82,7 @@ def tape_mode(
             # FSDP's mixed precision gathers 16-bit weights, so the blocks run in 16 bit throughout.
             residual_bytes = 4
     else:
-        usual = {own: name for name, own in model.module_names}
-        targets = frozenset(
-            usual.get(target.module, target.module)
-            for target in params.lora_targets(model, lora.target_modules)
-        )
+        targets = params.usual_module_names(model, lora.target_modules)
         if upcasts:
             residual_bytes = 4
     return TapeMode(
@@ -140,6 +136,11 @@ def _largest_linear(model: Model) -> int:
     return max((tensor.size for tensor in params.linear_tensors(model)), default=0)
 
 
+def _is_skipped(block: Block) -> bool:
+    """A block of cross-attention does nothing in a batch without images."""
+    return any(isinstance(mixer, Attention) and mixer.cross_attention for mixer in block.mixers)
+
+
 @lru_cache(maxsize=8192)
 def micro_batch(
     *,
@@ -170,7 +171,9 @@ def micro_batch(
     )
     tokens = workload.num_tokens
     sequence = workload.sequence_length
-    block_input = tokens * model.hidden_size * mode.residual_bytes
+    # Hyper-connections carry several copies of the residual stream from block to block.
+    residual_width = model.hidden_size * model.num_residual_streams
+    block_input = tokens * residual_width * mode.residual_bytes
     stored = worst_block = first_stored = previous_inputs = 0
     seen: dict[int, tuple[int, int]] = {}
     inputs: dict[int, int] = {}
@@ -187,7 +190,9 @@ def micro_batch(
             if mode.kernel_norms and workload.activation_checkpointing == "full":
                 # The first norm's input is the checkpoint itself.
                 recompute -= block_input
-            if workload.activation_checkpointing == "none":
+            if _is_skipped(group.block):
+                seen[key] = (0, 0)
+            elif workload.activation_checkpointing == "none":
                 seen[key] = (saved, recompute - saved)
             elif workload.activation_checkpointing == "full":
                 seen[key] = (block_input, recompute)

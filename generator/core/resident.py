@@ -198,7 +198,12 @@ def resident(
         trained_weights += own_bytes * count
         master += FP32_BYTES * count if keeps_master else 0
         gradients += gradient_bytes * count
-        optimizer_bytes += states.optimizer_state_bytes(optimizer, tensors, pure_16bit=pure)
+        optimizer_bytes += states.optimizer_state_bytes(
+            optimizer,
+            tensors,
+            pure_16bit=pure,
+            embeddings_in_fp32=stack.embeddings_keep_fp32_states,
+        )
         if optimizer.foreach_temporaries:
             state_bytes = HALF_BYTES if pure and optimizer.follows_parameter_dtype else FP32_BYTES
             foreach += state_bytes * count

@@ -118,9 +118,10 @@ def _fsdp1(case: Case, resident: Resident) -> Transients:
 def _fsdp2(case: Case, resident: Resident) -> Transients:
     """The same for `fully_shard`, whose buffers outlive the copy-out of the unit before.
 
-    Counts: at the start the root's gather buffer beside its parameters, and the first block's; at the loss the root and the last block; in backward the root, its head's unsharded
-        gradient, this block, the next one's buffer and the last one's reduce-scatter input; at
-        the end the root's gradients and their reduce-scatter input, its parameters being gone.
+    Counts: at the start the root's gather buffer beside its parameters, and the first block's; at
+        the loss the root and the last block; in backward the root, its head's unsharded gradient,
+        this block, the next one's buffer and the last one's reduce-scatter input; at the end the
+        root's gradients and their reduce-scatter input, its parameters being gone.
     Source: S-TRACKER, live tensors of FSDP2 on 2, 4 and 8 ranks, exact for its largest instants.
     """
     block, root = resident.gathered_block, resident.gathered_root

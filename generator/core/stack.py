@@ -85,6 +85,8 @@ class Stack:
     """4-bit bases reach routed experts that are fused 3-D tensors."""
     gradient_dtype: Literal["weights", "fp32"] = "weights"
     """`fp32`: gradients accumulate in FP32 beside 16-bit weights (Megatron)."""
+    embeddings_keep_fp32_states: bool = False
+    """8-bit optimizers leave the states of embeddings in FP32 (Hugging Face Trainer)."""
     masters_16bit_adapters: bool = False
     """Adapters trained in 16 bit, and full copies beside them, get an FP32 master (DeepSpeed)."""
     gradient_as_bucket_view: bool = False

@@ -94,6 +94,7 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     env.filters["yaml"] = lambda text: Markup(json.dumps(str(text), ensure_ascii=False))  # noqa: S704
+    env.filters["method_name"] = METHOD_NAMES.__getitem__
     env.filters["count"] = format_count
     env.filters["rate"] = rate
     env.globals.update(
@@ -117,6 +118,7 @@ def _context(view: ModelView) -> dict[str, Any]:
             {"id": each.id, "label": format_count(each.workload.sequence_length)}
             for each in view.axes.workloads
         ],
+        "strategies": ", ".join(STRATEGY_NAMES[each] for each in view.axes.strategies),
         "reference": reference_cards(view.axes.cards),
     }
 

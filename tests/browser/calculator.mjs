@@ -65,6 +65,59 @@ const scenarios = {
     });
   },
 
+  /** One set-up kept, another chosen, the two swapped; then the link opened anew. */
+  async comparison() {
+    return withPage(async (page, record) => {
+      const readTable = () =>
+        page.evaluate(() =>
+          [...document.querySelectorAll(".tf-compare tbody tr")].map((row) =>
+            [...row.children].map((cell) => cell.textContent),
+          ),
+        );
+      const rowsOf = async (fragment) => {
+        await page.waitForFunction((wanted) => location.hash === `#${wanted}`, fragment);
+        return readTable();
+      };
+      await page.goto(address(`#${parameters.kept}`));
+      await shown(page, parameters.kept);
+      await page.getByRole("button", { name: "Keep this set-up" }).click();
+      await page.getByLabel("LoRA", { exact: true }).check();
+      await shown(page, parameters.changed);
+      const compared = await rowsOf(parameters.both);
+      await page.getByRole("button", { name: "Swap" }).click();
+      await shown(page, parameters.kept);
+      const swapped = await readTable();
+      await page.goto("about:blank");
+      await page.goto(address(`#${parameters.both}`));
+      await shown(page, parameters.changed);
+      await page.locator(".tf-compare").waitFor();
+      const reopened = await readTable();
+      await page.getByRole("button", { name: "Stop comparing" }).click();
+      await page.waitForFunction((wanted) => location.hash === `#${wanted}`, parameters.changed);
+      return { compared, swapped, reopened, ...record };
+    });
+  },
+
+  /** A suggested change, taken. */
+  async take_change() {
+    return withPage(async (page) => {
+      await page.goto(address(`#${parameters.link}`));
+      await shown(page, parameters.link);
+      const button = page.locator(".tf-changes button").nth(parameters.index);
+      const promised = await button.evaluate((node) => node.parentElement.innerText);
+      await button.click();
+      await page.waitForFunction(
+        (before) =>
+          ![undefined, before].includes(document.getElementById("tf-calculator").dataset.shown),
+        parameters.link,
+      );
+      const isFocused = await page.evaluate(() =>
+        document.activeElement.classList.contains("tf-head"),
+      );
+      return { promised, isFocused, ...(await read(page)) };
+    });
+  },
+
   /** The page without any script. */
   async without_scripts() {
     return withPage(
@@ -175,7 +228,7 @@ const scenarios = {
     });
   },
 
-  /** Accessibility rules, in one colour scheme, with an answer, a message and an open list on the page. */
+  /** Accessibility rules, in one colour scheme, with answer, message and open list on the page. */
   async accessibility() {
     return withPage(
       async (page) => {

@@ -18,7 +18,8 @@ export function report(value) {
 // Without this, Node would print the line of an error's origin: a megabyte, in Pyodide's case.
 for (const event of ["uncaughtException", "unhandledRejection"]) {
   process.on(event, (error) => {
-    console.error(error?.stack?.split("\n").slice(0, 20).join("\n").slice(0, 4000) ?? String(error));
+    const lines = (error?.stack ?? String(error)).split("\n").slice(0, 20);
+    console.error(lines.join("\n").slice(0, 4000));
     process.exit(1);
   });
 }
@@ -59,7 +60,8 @@ export async function withPage(body, { context: contextOptions = {}, launch = {}
 /** A browser from the system's packages that asks nobody for anything by itself. */
 export function openBrowser(options = {}) {
   const executablePath = CANDIDATES.filter(Boolean).find((path) => existsSync(path));
-  if (!executablePath) throw new Error("no Chromium found: run `make chromium`, or set CHROME_PATH");
+  if (!executablePath)
+    throw new Error("no Chromium found: run `make chromium`, or set CHROME_PATH");
   return chromium.launch({
     executablePath,
     args: [

@@ -62,14 +62,18 @@ test("any state comes back from its link, without a complaint", () => {
     const state = randomState(next);
     const link = encode(state);
     const decoded = decode(`#${link}`);
-    assert.deepEqual(decoded, { state, problems: [] }, link);
+    assert.deepEqual(decoded, { state, kept: null, view: null, problems: [] }, link);
+    const kept = randomState(next);
+    const both = encode(state, { kept, view: "compact" });
+    assert.deepEqual(decode(`#${both}`), { state, kept, view: "compact", problems: [] }, both);
     assert.doesNotMatch(link, /[\s<>"'`{}]/);
   }
 });
 
 test("links of version 1 keep their meaning", () => {
   const link =
-    "#v=1&model=qwen2.5-7b&method=qlora&lora.rank=64&card=rtx-4090-24gb&strategy=zero-3&num_gpus=auto";
+    "#v=1&model=qwen2.5-7b&method=qlora&lora.rank=64&card=rtx-4090-24gb&strategy=zero-3" +
+    "&num_gpus=auto";
   const { state, problems } = decode(link);
   assert.deepEqual(problems, []);
   assert.deepEqual(toRequest(state), {
@@ -109,7 +113,8 @@ test("an empty fragment and a heading's anchor are no state", () => {
 
 test("unknown keys, bad values and repeated keys are told, and change nothing else", () => {
   const { state, problems } = decode(
-    "#v=1&colour=red&sequence_length=-5&micro_batch_size=1e3&card=%3Cimg%3E&method=lora&method=full&precision=%E0%A4%A",
+    "#v=1&colour=red&sequence_length=-5&micro_batch_size=1e3&card=%3Cimg%3E&method=lora" +
+      "&method=full&precision=%E0%A4%A",
   );
   assert.deepEqual(state, { ...defaultState(), method: "lora" });
   assert.equal(problems.length, 6);
@@ -120,6 +125,16 @@ test("unknown keys, bad values and repeated keys are told, and change nothing el
   );
   assert.match(problems[4], /twice/);
   assert.match(problems[5], /not readable/);
+});
+
+test("what is wrong with the set-up to compare with is told by its own name", () => {
+  const { state, kept, problems } = decode(
+    "#v=1&method=lora&vs.lora.rank=-1&vs.strategy=ddp&view=3d",
+  );
+  assert.deepEqual(state, { ...defaultState(), method: "lora" });
+  assert.deepEqual(kept, { ...defaultState(), strategy: "ddp" });
+  assert.match(problems[0], /vs\.lora\.rank “-1” is not a whole number/);
+  assert.match(problems[1], /view “3d” does not exist/);
 });
 
 test("another version is told", () => {
@@ -158,6 +173,9 @@ test("hostile fragments end in messages, never in an exception or a foreign valu
     "eyJhIjp7fX0",
     "../",
     "javascript:alert(1)",
+    "vs.",
+    "vs.model",
+    "view",
   ];
   for (let round = 0; round < 10000; round += 1) {
     let fragment = "#";
@@ -167,10 +185,12 @@ test("hostile fragments end in messages, never in an exception or a foreign valu
     const decoded = decode(fragment);
     if (decoded === null) continue;
     assert.ok(decoded.problems.length <= 8);
-    assert.deepEqual(Object.keys(decoded.state), Object.keys(defaultState()));
-    for (const [key, field] of Object.entries(FIELDS)) {
-      const value = decoded.state[key];
-      if (value !== null) assert.deepEqual(parseValue(field, formatValue(field, value)), value);
+    for (const state of [decoded.state, decoded.kept].filter((each) => each !== null)) {
+      assert.deepEqual(Object.keys(state), Object.keys(defaultState()));
+      for (const [key, field] of Object.entries(FIELDS)) {
+        const value = state[key];
+        if (value !== null) assert.deepEqual(parseValue(field, formatValue(field, value)), value);
+      }
     }
   }
   assert.equal(decode(`#${"a=1&".repeat(10000)}`).problems.length, 1);

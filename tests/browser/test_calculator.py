@@ -68,6 +68,54 @@ def test_a_link_and_a_changed_control_show_the_core_s_figures(
     assert [address for address in seen["requests"] if not address.startswith(site_url)] == []
 
 
+def test_two_set_ups_are_compared_swapped_and_linked(
+    run_node: RunNode, site_url: str, catalog: Catalog
+) -> None:
+    kept = "v=1&model=llama-3.1-8b&strategy=zero-3&num_gpus=8"
+    changed = "v=1&model=llama-3.1-8b&method=lora&strategy=zero-3&num_gpus=8"
+    both = f"{changed}&vs.model=llama-3.1-8b&vs.strategy=zero-3&vs.num_gpus=8"
+    request = {"model": "llama-3.1-8b", "strategy": "zero-3", "num_gpus": 8}
+
+    seen = run_node(
+        SCRIPT, scenario="comparison", url=site_url, kept=kept, changed=changed, both=both
+    )
+    full = ask(catalog, **request)["per_gpu"]["total"]
+    lora = ask(catalog, **request, method="lora")["per_gpu"]["total"]
+
+    compared = {row[0]: row[1:] for row in seen["compared"]}
+    swapped = {row[0]: row[1:] for row in seen["swapped"]}
+    assert compared["Training method"] == ["Full", "LoRA", ""]
+    assert "Strategy" not in compared
+    assert compared["Total, GB per GPU"] == [number(full), number(lora), f"−{number(full - lora)}"]
+    assert swapped["Total, GB per GPU"] == [number(lora), number(full), f"+{number(full - lora)}"]
+    assert seen["reopened"] == seen["compared"]
+    assert seen["errors"] == []
+
+
+SUGGESTIONS = {
+    "several-fields": ({}, 0),
+    "method": ({}, 3),
+    "accumulation": ({"method": "lora", "sequence_length": 8192, "micro_batch_size": 8}, 0),
+}
+"""Requests beside the model, and which of the suggested changes is taken."""
+
+
+@pytest.mark.parametrize(("fields", "index"), SUGGESTIONS.values(), ids=SUGGESTIONS)
+def test_a_suggested_change_gives_what_it_promises(
+    run_node: RunNode, site_url: str, catalog: Catalog, fields: dict[str, Any], index: int
+) -> None:
+    request = {"model": "llama-3.1-8b", **fields}
+    link = "&".join(["v=1", *(f"{key}={value}" for key, value in request.items())])
+
+    seen = run_node(SCRIPT, scenario="take_change", url=site_url, link=link, index=index)
+
+    change = ask(catalog, **request)["changes"][index]
+    after = ask(catalog, **request | change["set"])
+    assert format_gb(change["total"]) in seen["promised"]
+    assert seen["totalBytes"] == after["per_gpu"]["total"] == change["total"]
+    assert seen["isFocused"] is True
+
+
 def test_the_default_answer_is_there_without_scripts(
     run_node: RunNode, site_url: str, catalog: Catalog
 ) -> None:

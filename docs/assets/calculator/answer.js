@@ -17,18 +17,24 @@ const section = (title, ...children) =>
 export function summary(result, card) {
   const total = gb(result.per_gpu.total);
   if (card === null || result.card === null) return `${total} per GPU`;
-  return `${verdictText(result.card.verdict)}: ${total} of ${card.memory_marketed_gb} GB per GPU, ${gpus(result.num_gpus)}`;
+  return (
+    `${verdictText(result.card.verdict)}: ${total} of ${card.memory_marketed_gb} GB per GPU, ` +
+    gpus(result.num_gpus)
+  );
 }
 
 const capitalised = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** The reason without the figures that the headline has: those before the share, and the share itself. */
+/** The reason without the figures that the headline has: up to the share, and the share itself. */
 function reasonBeyond({ card }) {
   const rest = /^[^(]*\([^)]*\)([:,].*)$/.exec(card.reason);
   return rest === null ? card.reason : `${percent(card.share)} of the card${rest[1]}`;
 }
 
-/** What a set-up is made of, in words, without its model; what is at its default and needs no word is left out. */
+/**
+ * What a set-up is made of, in words, without its model; what is at its default and needs no word
+ * is left out.
+ */
 export function setupWords(request, { optimizer, stack }) {
   const word = (key) => FIELD_WORDS[key].options[request[key]];
   const accumulation = request.gradient_accumulation_steps;
@@ -261,7 +267,8 @@ export function solutions(solved, { cardName, onApply }) {
       "Cheapest per hour",
       ...(cheapest
         ? [
-            `${count(cheapest.num_gpus)} × ${cardName(cheapest.card)}, $${cheapest.usd_per_hour.toFixed(2)} an hour`,
+            `${count(cheapest.num_gpus)} × ${cardName(cheapest.card)}, ` +
+              `$${cheapest.usd_per_hour.toFixed(2)} an hour`,
             { card: cheapest.card, num_gpus: cheapest.num_gpus },
           ]
         : none),

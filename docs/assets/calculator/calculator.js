@@ -1,10 +1,12 @@
 /* The calculator page: state in the URL fragment, form on one side, answer on the other.
 
-   The page arrives with the answer for its defaults already in it, and with the data of that answer, so
-   charts and controls work before Python has loaded; every other answer comes from the core in the worker. */
+   The page arrives with the answer for its defaults already in it, and with the data of that
+   answer, so charts and controls work before Python has loaded; every other answer comes from the
+   core in the worker. */
 
 import * as answer from "./answer.js";
 import { phaseBars } from "./charts.js";
+import { comparison } from "./compare.js";
 import { el, setText } from "./dom.js";
 import { Engine } from "./engine.js";
 import { copy, download, toCsv, toJson, toMarkdown } from "./export.js";
@@ -21,8 +23,9 @@ import {
 } from "./state.js";
 
 const GRID_HELP =
-  "Share of each card that one GPU of the set-up needs, by number of GPUs: ✓ within 95 % of the size on the box, " +
-  "≈ above that but within what the driver offers, ✕ more. Choose a cell to judge against it; arrow keys move.";
+  "Share of each card that one GPU of the set-up needs, by number of GPUs: ✓ within 95 % of the " +
+  "size on the box, ≈ above that but within what the driver offers, ✕ more. Choose a cell to " +
+  "judge against it; arrow keys move.";
 const LINK_DELAY_MS = 250; // Safari refuses more than 100 history changes in 30 seconds
 const SPEAK_DELAY_MS = 700; // after the last key, so that a screen reader hears one answer
 const SOLVE_DELAY_MS = 120;
@@ -36,6 +39,7 @@ class Calculator {
     this.cards = new Map(this.catalogue.cards.map((card) => [card.id, card]));
     this.models = new Map(this.catalogue.models.map((model) => [model.id, model]));
     this.state = defaultState();
+    this.kept = null; // the set-up to compare with: {state, result, card}, result null at first
     this.shown = null; // what the answer on the page was made from
     this.isWaiting = false; // someone waits for an answer while Python starts
     this.engine = new Engine({
@@ -62,6 +66,7 @@ class Calculator {
     this.problems = el("div", { class: "tf-notice", hidden: true });
     this.headBox = el("div", { class: "tf-head", tabindex: "-1" });
     this.changesBox = el("div");
+    this.compareBox = this.#compareSection();
     this.barsBox = el("div", { class: "tf-breakdown" });
     this.ledgerBox = el("div");
     this.solveBox = el("div");
@@ -72,6 +77,8 @@ class Calculator {
     this.strip = el("p", { class: "tf-strip", "aria-hidden": "true" });
     this.answerBox.replaceChildren(
       this.headBox,
+      this.keepRow,
+      this.compareBox,
       this.changesBox,
       this.barsBox,
       el(
@@ -128,6 +135,7 @@ class Calculator {
     if (decoded === null && location.hash.length > 1) return false; // a heading's anchor
     const state = decoded?.state ?? defaultState();
     this.#showProblems(decoded?.problems ?? []);
+    this.#keep(decoded?.kept ?? null);
     const isOther = encode(state) !== encode(this.state) || typeof state.model !== "string";
     this.state = state;
     this.form.show(state);
@@ -161,7 +169,7 @@ class Calculator {
 
   #link(state = this.state) {
     const link = new URL(location.href);
-    link.hash = encode(state);
+    link.hash = encode(state, { kept: this.kept?.state ?? null });
     return link.href;
   }
 
@@ -199,6 +207,87 @@ class Calculator {
     this.speakTimer = setTimeout(() => setText(this.live, sentence), SPEAK_DELAY_MS);
   }
 
+  /** Holds a state to compare with, or lets go of it with null. */
+  async #keep(state, result = null) {
+    const kept = state === null ? null : { state, result };
+    if (kept !== null && this.kept !== null && encode(state) === encode(this.kept.state)) return;
+    this.kept = kept;
+    this.#showComparison();
+    if (kept === null || kept.result !== null) return;
+    let answered;
+    try {
+      answered = await this.engine.ask("kept", toRequest(state));
+    } catch {
+      return; // the engine has told so itself
+    }
+    if (answered === null || this.kept !== kept) return;
+    if (answered.error === undefined) {
+      kept.result = answered;
+      this.#showComparison();
+    } else {
+      this.kept = null;
+      this.#showComparison();
+      this.#showProblems([`The set-up to compare with has no answer: ${answered.error.message}`]);
+    }
+  }
+
+  #compareSection() {
+    const button = (label, onclick) =>
+      el("button", { type: "button", class: "tf-link-button", onclick }, label);
+    this.keepButton = button("Keep this set-up to compare with", () => {
+      this.#keep(this.shown.state, this.shown.estimate);
+      this.#writeLink();
+      this.compareTitle.focus();
+      this.#say("Kept. Change a setting to compare.");
+    });
+    this.keepRow = el("p", { class: "tf-keep" }, this.keepButton);
+    this.compareTitle = el("h2", { class: "tf-section-title", tabindex: "-1" }, "Compared");
+    this.compareTable = el("div");
+    const swap = () => {
+      const { state } = this.kept;
+      this.kept = { state: this.shown.state, result: this.shown.estimate };
+      this.#change(state);
+    };
+    const stop = () => {
+      this.#keep(null);
+      this.#writeLink();
+      this.keepButton.focus();
+    };
+    return el(
+      "section",
+      { class: "tf-section", hidden: true },
+      this.compareTitle,
+      this.compareTable,
+      el(
+        "p",
+        { class: "tf-keep" },
+        button("Keep this one instead", () => this.keepButton.click()),
+        button("Swap", swap),
+        button("Stop comparing", stop),
+      ),
+    );
+  }
+
+  #showComparison() {
+    const { kept } = this;
+    this.keepRow.hidden = kept !== null;
+    this.compareBox.hidden = kept === null;
+    if (kept === null) return;
+    if (kept.result === null || this.shown === null) {
+      this.compareTable.replaceChildren(el("p", { class: "tf-notes" }, "Being computed…"));
+      return;
+    }
+    const { state, estimate: result } = this.shown;
+    const cardOf = (own) => this.cards.get(own.card) ?? null;
+    this.compareTable.replaceChildren(
+      comparison(
+        { ...kept, card: cardOf(kept.state) },
+        { state, result, card: cardOf(state) },
+        (key, value) => this.#nameOf(key, value),
+      ),
+    );
+  }
+
   async #solve(state) {
     if (state.card === null) {
       this.solveBox.replaceChildren();
@@ -226,13 +315,12 @@ class Calculator {
     this.form.markError(null);
     this.answerBox.classList.remove("tf-stale", "tf-waiting");
     this.headBox.replaceChildren(answer.headline({ result, card, setup: this.#setup() }));
-    if (this.isFocusLost && document.activeElement === document.body) this.headBox.focus();
-    this.isFocusLost = false;
     const changes =
       result.card === null || result.card.verdict === "fits"
         ? null
         : answer.changes(result.changes, (suggestion) => this.#change(suggestion.set));
     this.changesBox.replaceChildren(...(changes === null ? [] : [changes]));
+    if (this.kept !== null) this.#showComparison();
     this.barsBox.replaceChildren(phaseBars(result, card));
     this.ledgerBox.replaceChildren(answer.ledger(result));
     this.runningBox.replaceChildren(answer.running(result, card));
@@ -243,6 +331,9 @@ class Calculator {
     this.#showCurve();
     this.root.dataset.shown = encode(state);
     if (page.solve !== undefined) this.#showSolved(page.solve);
+    // Last, when the button that was pressed is gone.
+    if (this.isFocusLost && document.activeElement === document.body) this.headBox.focus();
+    this.isFocusLost = false;
   }
 
   /** The table's rows by memory, so that the line between what fits and what does not is a line. */
@@ -332,8 +423,8 @@ class Calculator {
       el(
         "p",
         { role: "alert", class: "tf-failure" },
-        `The calculator could not run: ${message}. The answer below is the one for the set-up that it names; ` +
-          "the tables of models and cards need no script. ",
+        `The calculator could not run: ${message}. The answer below is the one for the set-up ` +
+          "that it names; the tables of models and cards need no script. ",
         el("button", { type: "button", class: "tf-link-button", onclick: again }, "Try again"),
       ),
     );
@@ -342,19 +433,23 @@ class Calculator {
   /** The set-up of the answer in one line, so that it can be quoted. */
   #setup() {
     const { request } = this.shown;
-    const nameOf = (entries, id) => entries.find((entry) => entry.id === id)?.name ?? id;
     const names = {
-      optimizer: nameOf(this.catalogue.optimizers, request.optimizer),
-      stack: nameOf(this.catalogue.stacks, request.stack),
+      optimizer: this.#nameOf("optimizer", request.optimizer),
+      stack: this.#nameOf("stack", request.stack),
     };
-    return [this.#modelName(), ...answer.setupWords(request, names)].join(" · ");
+    return [this.#nameOf("model", request.model), ...answer.setupWords(request, names)].join(" · ");
   }
 
-  #modelName() {
-    const { model } = this.shown.request;
-    return typeof model === "string"
-      ? (this.models.get(model)?.name ?? model)
-      : describeOwnModel(model);
+  /** The name of an entry of the catalog, or of what stands in its place. */
+  #nameOf(key, value) {
+    if (key === "model") {
+      return typeof value === "string"
+        ? (this.models.get(value)?.name ?? value)
+        : describeOwnModel(value);
+    }
+    if (key === "card") return value === null ? "No card" : (this.cards.get(value)?.name ?? value);
+    const entries = this.catalogue[key === "optimizer" ? "optimizers" : "stacks"];
+    return entries.find((entry) => entry.id === value)?.name ?? value;
   }
 
   #shareRow() {
@@ -380,7 +475,7 @@ class Calculator {
       result: this.shown.estimate,
       request: this.shown.request,
       card: this.#card(),
-      modelName: this.#modelName(),
+      modelName: this.#nameOf("model", this.shown.request.model),
       link: this.#link(this.shown.state),
     });
     const button = (label, onclick) =>

@@ -31,52 +31,69 @@ function limitsOf(card) {
   ];
 }
 
+/** One stacked bar with its name and total; `limits` are lines across it. */
+function memoryBar({ name, lines, total, limits, scale, isPeak }) {
+  let x = 0;
+  const parts = COMPONENTS.filter(([key]) => lines[key] > 0).map(([key, label]) => {
+    const part = svg(
+      "rect",
+      {
+        class: `tf-fill-${key}`,
+        x: across(x, scale),
+        width: across(lines[key], scale),
+        y: 0,
+        height: "100%",
+      },
+      svg("title", {}, `${label}: ${gb(lines[key])}`),
+    );
+    x += lines[key];
+    return part;
+  });
+  const marks = limits.map(({ bytes, kind }) =>
+    svg("line", {
+      class: `tf-limit-${kind}`,
+      x1: across(bytes, scale),
+      x2: across(bytes, scale),
+      y1: 0,
+      y2: "100%",
+    }),
+  );
+  return el(
+    "div",
+    { class: isPeak ? "tf-bar tf-bar-peak" : "tf-bar" },
+    el("span", { class: "tf-bar-name" }, name),
+    svg(
+      "svg",
+      { class: "tf-bar-picture", width: "100%", "aria-hidden": "true", focusable: "false" },
+      ...parts,
+      ...marks,
+    ),
+    el("span", { class: "tf-bar-total" }, gbNumber(total)),
+  );
+}
+
+/** The longest of some totals and limits, with a little air after it. */
+const scaleOf = (totals, limits) =>
+  1.02 * Math.max(...totals, ...limits.map((limit) => limit.bytes));
+
 /** One stacked bar for each phase of a step, against the card's size. */
 export function phaseBars(result, card) {
   const phases = result.phases ?? [];
   const limits = limitsOf(card);
-  const scale =
-    1.02 * Math.max(...phases.map((phase) => phase.total), ...limits.map((limit) => limit.bytes));
-  const rows = phases.map((phase) => {
-    let x = 0;
-    const parts = COMPONENTS.filter(([key]) => phase.lines[key] > 0).map(([key, label]) => {
-      const part = svg(
-        "rect",
-        {
-          class: `tf-fill-${key}`,
-          x: across(x, scale),
-          width: across(phase.lines[key], scale),
-          y: 0,
-          height: "100%",
-        },
-        svg("title", {}, `${label}: ${gb(phase.lines[key])}`),
-      );
-      x += phase.lines[key];
-      return part;
-    });
-    const marks = limits.map(({ bytes, kind }) =>
-      svg("line", {
-        class: `tf-limit-${kind}`,
-        x1: across(bytes, scale),
-        x2: across(bytes, scale),
-        y1: 0,
-        y2: "100%",
-      }),
-    );
-    const isPeak = phase.phase === result.peak_phase;
-    return el(
-      "div",
-      { class: isPeak ? "tf-bar tf-bar-peak" : "tf-bar" },
-      el("span", { class: "tf-bar-name" }, phaseName(phase.phase)),
-      svg(
-        "svg",
-        { class: "tf-bar-picture", width: "100%", "aria-hidden": "true", focusable: "false" },
-        ...parts,
-        ...marks,
-      ),
-      el("span", { class: "tf-bar-total" }, gbNumber(phase.total)),
-    );
-  });
+  const scale = scaleOf(
+    phases.map((phase) => phase.total),
+    limits,
+  );
+  const rows = phases.map(({ phase, lines, total }) =>
+    memoryBar({
+      name: phaseName(phase),
+      lines,
+      total,
+      limits,
+      scale,
+      isPeak: phase === result.peak_phase,
+    }),
+  );
   const labels =
     card === null
       ? null
@@ -96,6 +113,28 @@ export function phaseBars(result, card) {
           el("span", { class: "tf-bar-total" }, "GB"),
         );
   return el("div", { class: "tf-bars" }, labels, ...rows);
+}
+
+/** Peaks of several set-ups on one scale, each against its own card. */
+export function peakBars(entries) {
+  const scale = scaleOf(
+    entries.map(({ result }) => result.per_gpu.total),
+    entries.flatMap(({ card }) => limitsOf(card)),
+  );
+  return el(
+    "div",
+    { class: "tf-bars" },
+    ...entries.map(({ name, result, card }) =>
+      memoryBar({
+        name,
+        lines: result.per_gpu,
+        total: result.per_gpu.total,
+        limits: limitsOf(card),
+        scale,
+        isPeak: true,
+      }),
+    ),
+  );
 }
 
 /** Round steps for an axis of gigabytes with at most `most` labels. */

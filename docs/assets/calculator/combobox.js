@@ -1,4 +1,5 @@
-/* A text box with a searchable list, after the ARIA 1.2 combobox pattern (list autocomplete, manual choice). */
+/* A text box with a searchable list, after the ARIA 1.2 combobox pattern (list autocomplete,
+   manual choice). */
 
 import { el } from "./dom.js";
 
@@ -13,8 +14,8 @@ function matches(option, words) {
  * @param {string} settings.id id of the text box
  * @param {string} settings.describedBy id of its help line
  * @param {() => {value: string, label: string, detail: string, search: string}[]} settings.options
- * @param {(typed: string) => ({value: unknown, label: string, detail: string}|null)} [settings.extra]
- *   an option made from what is typed, such as a parameter count
+ * @param {(typed: string) => (object|null)} [settings.extra] an option made from what is typed,
+ *   such as a parameter count: `{value, label, detail}`
  * @param {(value: unknown) => void} settings.onChoose
  */
 export function combobox({ id, describedBy, options, extra, onChoose }) {

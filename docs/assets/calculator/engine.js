@@ -1,7 +1,7 @@
 /* The page's side of the worker that runs the Python core.
 
-   One call is in flight at a time. Each kind of question has one waiting place, and a newer question
-   takes it over: while someone types, only the first and the latest state are computed. */
+   One call is in flight at a time. Each kind of question has one waiting place, and a newer
+   question takes it over: while someone types, only the first and the latest state are computed. */
 
 const START_LIMIT_MS = 120_000; // 6 MB over a slow line
 const ANSWER_LIMIT_MS = 20_000;

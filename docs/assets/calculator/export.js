@@ -1,4 +1,5 @@
-/* What leaves the page when asked to: a link, Markdown for a thread, JSON for a program, CSV for a sheet. */
+/* What leaves the page when asked to: a link, Markdown for a thread, JSON for a program, CSV for a
+   sheet. */
 
 import { COMPONENTS, VERDICTS } from "./fields.js";
 import { gb, gbNumber, gpus } from "./format.js";
@@ -16,6 +17,7 @@ export function toMarkdown({ result, request, card, modelName, link }) {
     card === null
       ? ""
       : ` of ${card.memory_marketed_gb} GB on ${gpus(result.num_gpus)}, ${plain(card.name)}`;
+  const judged = verdict === null ? "" : `${verdict.sign} ${verdict.word}, `;
   const setup = [
     request.method,
     request.optimizer,
@@ -30,7 +32,7 @@ export function toMarkdown({ result, request, card, modelName, link }) {
   ];
   const used = COMPONENTS.filter(([key]) => lines[key] > 0);
   return [
-    `**${plain(modelName)}**: ${verdict === null ? "" : `${verdict.sign} ${verdict.word}, `}**${gb(lines.total)}** per GPU${against}`,
+    `**${plain(modelName)}**: ${judged}**${gb(lines.total)}** per GPU${against}`,
     "",
     setup.map(plain).join(" · "),
     "",

@@ -1,4 +1,4 @@
-/* The words of the form: what each field is called, one line of help, and its name in people's tools. */
+/* The words of the form: what a field is called, one line of help, its name in people's tools. */
 
 export const TOOLS = Object.freeze([
   ["axolotl", "axolotl"],
@@ -39,7 +39,9 @@ export const GROUPS = Object.freeze([
         label: "Training method",
         control: "radios",
         options: { full: "Full", lora: "LoRA", qlora: "QLoRA" },
-        help: "Full trains every weight; LoRA trains small adapters beside a frozen base; QLoRA stores that base in 4 bits.",
+        help:
+          "Full trains every weight; LoRA trains small adapters beside a frozen base; QLoRA " +
+          "stores that base in 4 bits.",
         names: {
           axolotl: "adapter",
           trl: "use_peft, load_in_4bit",
@@ -135,7 +137,9 @@ export const GROUPS = Object.freeze([
         label: "Optimizer",
         control: "select",
         source: "optimizers",
-        help: "Decides the state kept per trained weight: 8 bytes with AdamW, about 2 with 8-bit AdamW.",
+        help:
+          "Decides the state kept per trained weight: 8 bytes with AdamW, about 2 with 8-bit " +
+          "AdamW.",
         names: {
           axolotl: "optimizer",
           trl: "optim",
@@ -168,7 +172,9 @@ export const GROUPS = Object.freeze([
           "zero-2": "ZeRO-2",
           "zero-3": "ZeRO-3 / FSDP",
         },
-        help: "What is sharded over the GPUs: nothing (DDP), optimizer state (1), also gradients (2), also weights (3).",
+        help:
+          "What is sharded over the GPUs: nothing (DDP), optimizer state (1), also gradients " +
+          "(2), also weights (3).",
         names: {
           axolotl: "deepspeed, fsdp_config",
           trl: "accelerate’s config file",
@@ -183,7 +189,9 @@ export const GROUPS = Object.freeze([
         control: "number",
         presets: [1, 2, 4, 8, 16, 32, 64],
         placeholder: "auto",
-        help: "Leave empty to let the strategy choose: one, two under DDP, the first count that fits under ZeRO.",
+        help:
+          "Leave empty to let the strategy choose: one, two under DDP, the first count that fits " +
+          "under ZeRO.",
         names: {
           axolotl: "accelerate launch --num_processes",
           torchtune: "tune run --nproc_per_node",
@@ -230,7 +238,9 @@ export const GROUPS = Object.freeze([
         unit: "steps",
         control: "number",
         presets: [1, 2, 4, 8, 16, 32],
-        help: "Micro-batches per optimizer step. Above 1, gradients stay in memory through the next forward.",
+        help:
+          "Micro-batches per optimizer step. Above 1, gradients stay in memory through the next " +
+          "forward.",
         names: {
           axolotl: SAME_ACCUMULATION,
           trl: SAME_ACCUMULATION,
@@ -244,7 +254,9 @@ export const GROUPS = Object.freeze([
         label: "Gradient checkpointing",
         control: "radios",
         options: { full: "Every block", selective: "Selective", none: "Off" },
-        help: "Keep only each block’s input and compute the rest again: far less memory, about a third more FLOPs.",
+        help:
+          "Keep only each block’s input and compute the rest again: far less memory, about a " +
+          "third more FLOPs.",
         names: {
           axolotl: "gradient_checkpointing",
           trl: "gradient_checkpointing",
@@ -270,7 +282,8 @@ export const GROUPS = Object.freeze([
           amp: "FP32 weights, autocast",
           fp32: "FP32 throughout",
         },
-        help: "How weights are stored. Without the FP32 master it takes 4 bytes per parameter less.",
+        help:
+          "How weights are stored. Without the FP32 master it takes 4 bytes per parameter less.",
         names: {
           axolotl: "bf16, fp16",
           trl: "bf16, fp16, dtype",
@@ -296,7 +309,8 @@ export const GROUPS = Object.freeze([
         label: "Loss",
         control: "radios",
         options: { standard: "Standard", chunked: "Chunked", fused: "Fused linear" },
-        help: "Standard holds FP32 logits of sequence × vocabulary. Fused is Liger, CCE or Unsloth.",
+        help:
+          "Standard holds FP32 logits of sequence × vocabulary. Fused is Liger, CCE or Unsloth.",
         names: {
           axolotl: "CutCrossEntropyPlugin, liger_fused_linear_cross_entropy",
           trl: "loss_type, use_liger_kernel",
@@ -317,7 +331,9 @@ export const GROUPS = Object.freeze([
         label: "Training stack",
         control: "select",
         source: "stacks",
-        help: "Generic counts 1.5 GB for context, workspaces and buffers. A named tool has them itemised and brings its own settings.",
+        help:
+          "Generic counts 1.5 GB for context, workspaces and buffers. A named tool has them " +
+          "itemised and brings its own settings.",
         names: {},
       },
       {
@@ -338,7 +354,7 @@ export const FIELD_WORDS = Object.freeze(
   Object.fromEntries(GROUPS.flatMap((group) => group.fields.map((field) => [field.key, field]))),
 );
 
-/** Memory lines in the order of the sum, with what they are called on the page and inside a sentence. */
+/** Memory lines in the order of the sum: what they are called on the page, and in a sentence. */
 export const COMPONENTS = Object.freeze([
   ["weights", "Weights", "weights"],
   ["master_weights", "FP32 master weights", "master"],

@@ -313,8 +313,8 @@ export function buildForm({ catalogue, onChange }) {
         problem.hidden = false;
         setText(
           problem,
-          `The file has ${count(file.size)} bytes; a config.json has at most ${count(MAX_CONFIG_BYTES)}. ` +
-            "Open the model’s config.json itself.",
+          `The file has ${count(file.size)} bytes; a config.json has at most ` +
+            `${count(MAX_CONFIG_BYTES)}. Open the model’s config.json itself.`,
         );
         return;
       }

@@ -1,4 +1,5 @@
-/* Numbers for people, as the generated pages write them: GB is 10^9 bytes and the unit is always there. */
+/* Numbers for people, as the generated pages write them: GB is 10^9 bytes, and the unit is always
+   there. */
 
 import { VERDICTS } from "./fields.js";
 

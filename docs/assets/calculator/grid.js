@@ -1,4 +1,5 @@
-/* All cards against all GPU counts: one table, updated in place, with one tab stop (ARIA grid pattern). */
+/* All cards against all GPU counts: one table, updated in place, with one tab stop (ARIA grid
+   pattern). */
 
 import { el, setText } from "./dom.js";
 import { VERDICTS } from "./fields.js";
@@ -72,7 +73,9 @@ export class CardGrid {
         const style = `tf-cell tf-cell-${cell.verdict}${isSelected ? " tf-cell-on" : ""}`;
         if (button.className !== style) button.className = style;
         setText(button, `${sign} ${percent(cell.share)}`);
-        const spoken = `${word}, ${percent(cell.share)} of ${card.name}, ${gpus(cell.num_gpus)}, ${gb(cell.total)} each`;
+        const spoken =
+          `${word}, ${percent(cell.share)} of ${card.name}, ${gpus(cell.num_gpus)}, ` +
+          `${gb(cell.total)} each`;
         if (button.title !== spoken) {
           button.title = spoken;
           button.setAttribute("aria-label", spoken);

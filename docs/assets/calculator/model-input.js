@@ -1,11 +1,15 @@
-/* What someone pastes, drops or types as "my own model": a Hugging Face config or a parameter count. */
+/* What someone pastes, drops or types as "my own model": a Hugging Face config or a parameter
+   count. */
 
 /** Larger texts are refused before they are parsed; real configs have 1 to 20 kB. */
 export const MAX_CONFIG_BYTES = 200_000;
 
 const SCALES = Object.freeze({ "": 1, k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 });
-const COUNT =
-  /^([0-9][0-9_,' ]*(?:\.[0-9]+)?)(?:e([0-9]{1,2}))?\s*([kmbgt]?)(?:r?illion)?(?:\s*(?:params?|parameters?))?$/i;
+const COUNT = new RegExp(
+  "^([0-9][0-9_,' ]*(?:\\.[0-9]+)?)(?:e([0-9]{1,2}))?" +
+    "\\s*([kmbgt]?)(?:r?illion)?(?:\\s*(?:params?|parameters?))?$",
+  "i",
+);
 
 /** The number of parameters that `text` spells (`13B`, `13e9`, `8,030,261,248`), or null. */
 export function parseParameterCount(text) {
@@ -19,7 +23,7 @@ export function parseParameterCount(text) {
 }
 
 /**
- * The model of a pasted text: `{ model }` as the request takes it, or `{ problem }` in one sentence.
+ * The model of a pasted text: `{ model }` as the request takes it, or `{ problem }`, a sentence.
  */
 export function parseModelText(text) {
   if (text.length > MAX_CONFIG_BYTES) {

@@ -1,15 +1,18 @@
 /* The calculator's state and its one written form: the URL fragment `#v=1&model=...&method=lora`.
 
-   Flat on purpose: keys are the request's field names, with a dot for the nested ones (`lora.rank`).
-   Defaults are left out, so they are part of the format: changing one needs a new VERSION and a
-   decoder for the old one. Nothing in here touches the page. */
+   Flat on purpose: keys are the request's field names, with a dot for the nested ones
+   (`lora.rank`). A second set-up to compare with has the same keys after `vs.`. Defaults are left
+   out, so they are part of the format: changing one needs a new VERSION and a decoder for the old
+   one. Nothing in here touches the page. */
 
 export const VERSION = 1;
 
 /** Longest pasted config that a link may carry, in characters of its base64 form. */
 export const MAX_CONFIG_CHARACTERS = 6000;
-const MAX_FRAGMENT_CHARACTERS = 12000;
+const MAX_FRAGMENT_CHARACTERS = 24000;
 const MAX_PROBLEMS = 8;
+const KEPT_PREFIX = "vs.";
+const VIEWS = Object.freeze(["compact"]);
 
 const ID = /^[a-z0-9]+(?:[.-][a-z0-9]+)*$/;
 const MODULE_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
@@ -124,7 +127,8 @@ export function expectation(field) {
       return `one of ${field.choices.join(", ")}`;
     case "integer":
       return (
-        `a whole number from ${field.min.toLocaleString("en")} to ${field.max.toLocaleString("en")}` +
+        `a whole number from ${field.min.toLocaleString("en")} to ` +
+        field.max.toLocaleString("en") +
         (field.none ? ` or “${field.none}”` : "")
       );
     case "flag":
@@ -166,18 +170,31 @@ function encodeModel(model) {
   return ["model.config", toBase64Url(JSON.stringify(model.config))];
 }
 
-/** The fragment of a state, without the leading `#`. A config that is too long is left out. */
-export function encode(state) {
-  const parts = [`v=${VERSION}`];
+function encodeState(state, prefix) {
+  const parts = [];
   if (fitsInLink(state)) {
     const [key, value] = encodeModel(state.model);
-    parts.push(`${key}=${encodeURIComponent(value)}`);
+    parts.push(`${prefix}${key}=${encodeURIComponent(value)}`);
   }
   for (const [key, field] of Object.entries(FIELDS)) {
     if (isSame(state[key], field.default)) continue;
-    parts.push(`${key}=${encodeURIComponent(formatValue(field, state[key])).replace(/%2C/g, ",")}`);
+    const value = encodeURIComponent(formatValue(field, state[key])).replace(/%2C/g, ",");
+    parts.push(`${prefix}${key}=${value}`);
   }
-  return parts.join("&");
+  return parts;
+}
+
+/**
+ * The fragment of a state, without the leading `#`. A config that is too long is left out, and a
+ * set-up to compare with is left out as a whole where its config is.
+ */
+export function encode(state, { kept = null, view = null } = {}) {
+  return [
+    `v=${VERSION}`,
+    ...encodeState(state, ""),
+    ...(kept === null || !fitsInLink(kept) ? [] : encodeState(kept, KEPT_PREFIX)),
+    ...(view === null ? [] : [`view=${view}`]),
+  ].join("&");
 }
 
 /** Catalog id, bare parameter count or config out of a link; undefined where the text is none. */
@@ -205,24 +222,64 @@ const MODEL_KEYS = Object.freeze({
   "model.config": "a Hugging Face config",
 });
 
+/** One setting of a link, put into `state`; a sentence where it is none. */
+function readSetting(state, key, value, shown) {
+  if (Object.hasOwn(MODEL_KEYS, key)) {
+    const model = decodeModel(key, value);
+    if (model === undefined) {
+      return (
+        `The link's ${shown} ${quoted(value)} is not ${MODEL_KEYS[key]}; ` +
+        `${DEFAULT_MODEL} is used.`
+      );
+    }
+    state.model = model;
+    return null;
+  }
+  if (!Object.hasOwn(FIELDS, key)) {
+    return `The link has a setting that this page does not know, ${quoted(shown)}; it was ignored.`;
+  }
+  const field = FIELDS[key];
+  const parsed = parseValue(field, value);
+  if (parsed === undefined) {
+    const fallback = formatValue(field, field.default) || "the default";
+    return (
+      `The link's ${shown} ${quoted(value)} is not ${expectation(field)}; ${fallback} is used.`
+    );
+  }
+  state[key] = parsed;
+  return null;
+}
+
+/** One GPU is what strategy single means; a sentence where a link asks for more. */
+function withoutIdleGpus(state) {
+  if (state.strategy !== "single" || state.num_gpus === null) return null;
+  const number = state.num_gpus;
+  state.num_gpus = null;
+  return number === 1
+    ? null
+    : `The link asks for ${number.toLocaleString("en")} GPUs, but strategy single evaluates one ` +
+        "GPU; choose DDP or ZeRO for several.";
+}
+
 /**
- * The state that a fragment describes, with a sentence for each thing in it that was not used.
+ * What a fragment describes: the state, the set-up that it is compared with and the view, null
+ * where there is none, and a sentence for each thing that was not used.
  * Returns null for a fragment that is no state (empty, or the anchor of a heading).
  */
 export function decode(fragment) {
   const text = fragment.replace(/^#/, "");
   if (!text.includes("=")) return null;
-  const state = defaultState();
-  const problems = [];
+  const decoded = { state: defaultState(), kept: null, view: null, problems: [] };
   const report = (sentence) => {
-    if (problems.length < MAX_PROBLEMS) problems.push(sentence);
+    if (sentence !== null && decoded.problems.length < MAX_PROBLEMS)
+      decoded.problems.push(sentence);
   };
   if (text.length > MAX_FRAGMENT_CHARACTERS) {
     report(
       `The link is ${text.length.toLocaleString("en")} characters long; at most ` +
         `${MAX_FRAGMENT_CHARACTERS.toLocaleString("en")} are read. The defaults are shown.`,
     );
-    return { state, problems };
+    return decoded;
   }
   const seen = new Set();
   for (const part of text.split("&")) {
@@ -244,46 +301,23 @@ export function decode(fragment) {
     if (key === "v") {
       if (value !== String(VERSION)) {
         report(
-          `The link was made for version ${quoted(value)} of this page, which reads version ${VERSION}; ` +
-            "check the settings before you rely on the answer.",
+          `The link was made for version ${quoted(value)} of this page, which reads version ` +
+            `${VERSION}; check the settings before you rely on the answer.`,
         );
       }
-    } else if (Object.hasOwn(MODEL_KEYS, key)) {
-      const model = decodeModel(key, value);
-      if (model === undefined) {
-        report(
-          `The link's ${key} ${quoted(value)} is not ${MODEL_KEYS[key]}; ${DEFAULT_MODEL} is used.`,
-        );
-      } else {
-        state.model = model;
-      }
-    } else if (Object.hasOwn(FIELDS, key)) {
-      const field = FIELDS[key];
-      const parsed = parseValue(field, value);
-      if (parsed === undefined) {
-        const fallback = formatValue(field, field.default) || "the default";
-        report(
-          `The link's ${key} ${quoted(value)} is not ${expectation(field)}; ${fallback} is used.`,
-        );
-      } else {
-        state[key] = parsed;
-      }
+    } else if (key === "view") {
+      if (VIEWS.includes(value)) decoded.view = value;
+      else report(`The link's view ${quoted(value)} does not exist; the whole page is shown.`);
+    } else if (key.startsWith(KEPT_PREFIX)) {
+      decoded.kept ??= defaultState();
+      report(readSetting(decoded.kept, key.slice(KEPT_PREFIX.length), value, key));
     } else {
-      report(
-        `The link has a setting that this page does not know, ${quoted(key)}; it was ignored.`,
-      );
+      report(readSetting(decoded.state, key, value, key));
     }
   }
-  if (state.strategy === "single" && state.num_gpus !== null) {
-    if (state.num_gpus > 1) {
-      report(
-        `The link asks for ${state.num_gpus.toLocaleString("en")} GPUs, but strategy single evaluates one GPU; ` +
-          "choose DDP or ZeRO for several.",
-      );
-    }
-    state.num_gpus = null;
-  }
-  return { state, problems };
+  report(withoutIdleGpus(decoded.state));
+  if (decoded.kept !== null) report(withoutIdleGpus(decoded.kept));
+  return decoded;
 }
 
 /** The request object of the core for a state: nested, without settings that do not apply. */

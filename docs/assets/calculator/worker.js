@@ -1,10 +1,10 @@
-/* Runs the Python core off the main thread: Pyodide and the core come from our own origin, text goes in,
-   text comes out. Messages are listed in engine.js. */
+/* Runs the Python core off the main thread: Pyodide and the core come from our own origin, text
+   goes in, text comes out. Messages are listed in engine.js. */
 
 const MANIFEST_URL = new URL("../core/manifest.json", import.meta.url);
 const ARCHIVE_PATH = "/trainfit-core.zip";
 
-// zipimport reads the stored (uncompressed) archive without unpacking it and needs no zipfile module.
+// zipimport reads the stored (uncompressed) archive without unpacking it, and needs no zipfile.
 const BOOT = `
 import json
 import sys
@@ -23,8 +23,9 @@ boot
 
 const progress = (label, share) => self.postMessage({ type: "progress", label, share });
 
-// When its WebAssembly does not arrive, Pyodide only logs that and never answers. So every fetch of this
-// worker is watched, Pyodide's own included; the responses stay the browser's, which keeps its code cache.
+// When its WebAssembly does not arrive, Pyodide only logs that and never answers. So every fetch of
+// this worker is watched, Pyodide's own included; the responses stay the browser's, which keeps its
+// code cache.
 const fetchOfBrowser = self.fetch;
 const failedFetch = new Promise((_, reject) => {
   self.fetch = async (resource, options) => {

@@ -1,0 +1,151 @@
+/* Two set-ups side by side: what differs in them, and what differs in their answers. */
+
+import { peakBars } from "./charts.js";
+import { el } from "./dom.js";
+import { COMPONENTS, FIELD_WORDS } from "./fields.js";
+import { count, gbNumber, parameters, percent, verdictText } from "./format.js";
+import { FIELDS, formatValue } from "./state.js";
+
+const NONE = "–";
+
+/** False for a setting of another method. */
+function applies(key, state) {
+  if (key === "lora.base_dtype") return state.method === "qlora";
+  return !key.startsWith("lora.") || state.method !== "full";
+}
+
+/** A field's value as the form words it. */
+function settingWords(key, state, nameOf) {
+  if (key === "model" || FIELD_WORDS[key].source !== undefined || key === "card") {
+    return nameOf(key, state[key]);
+  }
+  if (!applies(key, state)) return NONE;
+  const value = state[key];
+  return FIELD_WORDS[key].options?.[value] ?? formatValue(FIELDS[key], value);
+}
+
+const signed = (difference, text) =>
+  difference === 0 ? "same" : `${difference < 0 ? "−" : "+"}${text}`;
+
+function gbDifference(kept, now) {
+  return signed(now - kept, gbNumber(Math.abs(now - kept)));
+}
+
+function relativeDifference(kept, now) {
+  if (!(kept > 0) || !(now > 0)) return "";
+  return signed(Math.round((now / kept - 1) * 1000), percent(Math.abs(now / kept - 1)));
+}
+
+/** Rows of words, kept and now, for the settings that differ. */
+function settingRows(kept, now, nameOf) {
+  return ["model", ...Object.keys(FIELDS)]
+    .filter((key) => key === "model" || isNews(key, kept.state, now.state))
+    .map((key) => [
+      FIELD_WORDS[key].label,
+      settingWords(key, kept.state, nameOf),
+      settingWords(key, now.state, nameOf),
+      "",
+    ])
+    .filter(([, left, right]) => left !== right);
+}
+
+/** A detail of a method that only one of the two has, and that is as usual there, is no news. */
+function isNews(key, kept, now) {
+  if (key === "lora.rank" || applies(key, kept) === applies(key, now)) return true;
+  const own = applies(key, kept) ? kept : now;
+  return own[key] !== FIELDS[key].default;
+}
+
+/** Rows of figures; a row that neither answer has is left out. */
+function figureRows(kept, now) {
+  const [left, right] = [kept.result, now.result];
+  const shownBytes = (bytes) => (bytes === 0 ? NONE : gbNumber(bytes));
+  const bytes = (label, read) => [
+    label,
+    shownBytes(read(left)),
+    shownBytes(read(right)),
+    gbDifference(read(left), read(right)),
+  ];
+  const sent = (result) => result.communication.bytes_sent_per_gpu_per_step;
+  const speeds = [left, right].map((result) => result.throughput.tokens_per_second);
+  const shownSpeed = (speed) =>
+    typeof speed === "number" ? count(Number(speed.toPrecision(2))) : NONE;
+  return [
+    [
+      "Verdict",
+      ...[left, right].map(({ card }) => (card === null ? NONE : verdictText(card.verdict))),
+      "",
+    ],
+    ["GPUs", count(left.num_gpus), count(right.num_gpus), ""],
+    ...COMPONENTS.filter(([key]) => left.per_gpu[key] > 0 || right.per_gpu[key] > 0).map(
+      ([key, label]) => bytes(label, (result) => result.per_gpu[key]),
+    ),
+    bytes("Total, GB per GPU", (result) => result.per_gpu.total),
+    bytes("PyTorch allocates", (result) => result.allocated),
+    ...(sent(left) + sent(right) > 0 ? [bytes("Sent per GPU and step", sent)] : []),
+    [
+      "Trained parameters",
+      parameters(left.num_trainable_parameters),
+      parameters(right.num_trainable_parameters),
+      "",
+    ],
+    ["Tokens per second", ...speeds.map(shownSpeed), relativeDifference(...speeds)],
+  ];
+}
+
+/**
+ * The comparison as a table below two bars on one scale.
+ *
+ * @param {{state: object, result: object, card: object|null}} kept
+ * @param {{state: object, result: object, card: object|null}} now
+ * @param {(key: string, value: unknown) => string} nameOf names of catalog entries
+ */
+export function comparison(kept, now, nameOf) {
+  const settings = settingRows(kept, now, nameOf);
+  const row = (cells, kind) =>
+    el(
+      "tr",
+      { class: kind },
+      el("th", { scope: "row" }, cells[0]),
+      ...cells.slice(1).map((cell) => el("td", {}, cell)),
+    );
+  const isTotal = ([label]) => label.startsWith("Total");
+  return el(
+    "div",
+    {},
+    peakBars([
+      { name: "Kept", ...kept },
+      { name: "This one", ...now },
+    ]),
+    settings.length === 0
+      ? el("p", { class: "tf-notes" }, "Both are the same set-up: change a setting to compare.")
+      : null,
+    el(
+      "div",
+      { class: "tf-scroll-x" },
+      el(
+        "table",
+        { class: "tf-ledger tf-compare" },
+        el("caption", { class: "tf-hidden" }, "The kept set-up and this one, memory in GB"),
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            el("td"),
+            ...["Kept", "This one", "Difference"].map((name) => el("th", { scope: "col" }, name)),
+          ),
+        ),
+        el("tbody", { class: "tf-compare-settings" }, ...settings.map((cells) => row(cells))),
+        el(
+          "tbody",
+          {},
+          ...figureRows(kept, now).map((cells) =>
+            row(cells, isTotal(cells) ? "tf-compare-total" : undefined),
+          ),
+        ),
+      ),
+    ),
+  );
+}
