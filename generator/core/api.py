@@ -1,4 +1,17 @@
-"""The one door: JSON text in, JSON text out, for the command line, the pages and the browser."""
+"""The one door: JSON text in, JSON text out, for the command line, the pages and the browser.
+
+A request is an object with `op`, the operation, and its fields:
+
+- `estimate` (the default), `solve`: a request's fields.
+- `grid`: also `cards`, a list of ids. `curve`: also `sequence_lengths`.
+- `page`: `estimate`, `grid` and `curve` at once.
+- `export`: also `tool`, an id of `launch.TOOLS`. Gives `files` (`filename`, `text`), the `command`
+  that starts the run, and `notes` on what the tool does otherwise.
+- `recognise`: only `text`, a launch file, a config.json or a parameter count. Gives `tool` (what
+  it was taken for), `recognised` (fields of a request), `implied` (those of them that the file
+  leaves to the tool's defaults), `ignored` (its other keys) and `notes`.
+- `describe`: nothing else. Gives everything that builds a form.
+"""
 
 import json
 from collections.abc import Mapping
@@ -12,6 +25,7 @@ from generator.core.communication import communication
 from generator.core.errors import TrainfitError
 from generator.core.fit import tight_limit_bytes, verdict, verdict_name
 from generator.core.ladder import RUNGS, climb, default_gpus, gpu_counts
+from generator.core.launch import TOOLS
 from generator.core.memory import Instant, Ledger, case_resident, instants
 from generator.core.request import CHOICES, DEFAULTS, RANGES, Request, parse, parse_json
 from generator.core.run import Case
@@ -25,7 +39,7 @@ LINES = (
     "buffers",
     "overhead",
 )
-OPERATIONS = ("estimate", "grid", "curve", "solve", "page", "describe")
+OPERATIONS = ("estimate", "grid", "curve", "solve", "page", "export", "recognise", "describe")
 DEFAULT_CURVE_LENGTHS = tuple(512 << step for step in range(10))
 EIGHT_BIT_OPTIMIZER = "adamw-8bit"
 COST_TOKENS = 100_000_000
@@ -415,6 +429,34 @@ def _cheapest(request: Request, catalog: Catalog) -> dict[str, Any] | None:
     }
 
 
+def _export(request: Request, catalog: Catalog, tool: object) -> dict[str, Any]:
+    # Imported here: the browser compiles the writers when someone first exports.
+    from generator.core.launch.export import export
+
+    case = _settle(request)
+    launch = export(request, tool, num_gpus=case.num_gpus, catalog=catalog)
+    return {
+        "tool": tool,
+        "num_gpus": case.num_gpus,
+        "files": [{"filename": file.filename, "text": file.text} for file in launch.files],
+        "command": launch.command,
+        "notes": list(launch.notes),
+    }
+
+
+def _recognise(fields: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
+    from generator.core.launch.recognise import recognise
+
+    unknown = sorted(str(name)[:80] for name in fields if name != "text")
+    if unknown:
+        raise TrainfitError(
+            "unknown-field", unknown[0], f"recognise takes only text, not {unknown[0]!r}."
+        )
+    if "text" not in fields:
+        raise TrainfitError("missing-field", "text", "recognise needs text: the file to read.")
+    return recognise(fields["text"], catalog)
+
+
 def describe(catalog: Catalog) -> dict[str, Any]:
     """Everything that builds a form: ids with names, choices, ranges and defaults of every
     field.
@@ -445,6 +487,7 @@ def describe(catalog: Catalog) -> dict[str, Any]:
         ],
         "optimizers": [{"id": each.id, "name": each.name} for each in catalog.optimizers.values()],
         "stacks": [{"id": each.id, "name": each.name} for each in catalog.stacks.values()],
+        "tools": [{"id": id_, "name": name} for id_, name in TOOLS.items()],
     }
 
 
@@ -464,6 +507,9 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
         raise TrainfitError("unknown-id", "op", f"op must be one of {', '.join(OPERATIONS)}.")
     if operation == "describe":
         return describe(catalog)
+    if operation == "recognise":
+        return _recognise(fields, catalog)
+    tool = fields.pop("tool", None) if operation == "export" else None
     card_ids = fields.pop("cards", None) if operation in ("grid", "page") else None
     lengths = fields.pop("sequence_lengths", None) if operation in ("curve", "page") else None
     request = parse(fields, catalog)
@@ -475,6 +521,8 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
         return _curve(request, lengths)
     if operation == "solve":
         return _solve(request, catalog)
+    if operation == "export":
+        return _export(request, catalog, tool)
     return {
         "estimate": _estimate(request, catalog),
         "grid": _grid(request, catalog, card_ids),

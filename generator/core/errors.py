@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 ErrorCode = Literal[
     "bad-json",
+    "bad-file",
     "bad-request",
     "unknown-field",
     "wrong-type",

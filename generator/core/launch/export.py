@@ -1,0 +1,87 @@
+"""A request as the launch configuration of a training tool."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from generator.core.catalog import Catalog
+from generator.core.errors import TrainfitError
+from generator.core.launch import (
+    TOOLS,
+    accelerate,
+    axolotl,
+    deepspeed,
+    llama_factory,
+    remainder,
+    torchtune,
+    trl,
+)
+from generator.core.launch.recognise import read_keys
+from generator.core.launch.records import PLACEHOLDER_MODEL, Launch, LaunchFile, Plan
+from generator.core.request import Request
+
+_EXPORTERS: dict[str, Callable[[Plan], Launch]] = {
+    "accelerate": accelerate.export,
+    "axolotl": axolotl.export,
+    "deepspeed": deepspeed.export,
+    "llama-factory": llama_factory.export,
+    "torchtune": torchtune.export,
+    "trl": trl.export,
+}
+
+
+def _plan(request: Request, num_gpus: int, catalog: Catalog) -> Plan:
+    entry = catalog.models.get(request.model_id or "")
+    return Plan(
+        case=replace(request.case, num_gpus=num_gpus),
+        card=request.card,
+        model_id=request.model_id,
+        model_name=entry.hugging_face if entry is not None else PLACEHOLDER_MODEL,
+    )
+
+
+def _with_remainder(file: LaunchFile, request: Request, catalog: Catalog) -> LaunchFile | None:
+    """The file with what its keys do not say; None where that is too long."""
+    fields = read_keys(file.text, catalog).fields
+    said = remainder.filled(fields, catalog)
+    pairs = remainder.difference(said, remainder.flattened(request.filled))
+    carried = remainder.encode(pairs)
+    if carried is None:
+        return None
+    if not pairs:
+        return file
+    if file.filename.endswith(".json"):
+        body = file.text.rstrip().removesuffix("}").rstrip()
+        return replace(file, text=f'{body},\n  "{remainder.JSON_KEY}": {carried}\n}}\n')
+    header = f"# {remainder.EXPLANATION}\n{remainder.MARK}{carried}\n"
+    return replace(file, text=header + file.text)
+
+
+def export(request: Request, tool: object, *, num_gpus: int, catalog: Catalog) -> Launch:
+    """The launch configuration of a request for one tool.
+
+    What the tool trains otherwise but with the same or less memory is said in the notes; what
+    would need more, or train something else, is refused.
+
+    Args:
+        request: A checked request.
+        tool: A key of `TOOLS`.
+        num_gpus: The GPU count, which the request may have left open.
+        catalog: Where names are looked up.
+
+    Raises:
+        TrainfitError: an unknown tool (code `unknown-id`), or something that the tool has no word
+            for (code `unsupported-combination`).
+    """
+    if not isinstance(tool, str) or tool not in TOOLS:
+        raise TrainfitError("unknown-id", "tool", f"tool must be one of {', '.join(TOOLS)}.")
+    launch = _EXPORTERS[tool](_plan(request, num_gpus, catalog))
+    files: list[LaunchFile] = []
+    notes = list(launch.notes)
+    for file in launch.files:
+        whole = _with_remainder(file, request, catalog)
+        if whole is None:
+            note = "The model's config is too long for the file: keep it to paste back."
+            if note not in notes:
+                notes.append(note)
+        files.append(file if whole is None else whole)
+    return replace(launch, files=tuple(files), notes=tuple(notes))
