@@ -41,6 +41,7 @@ def build(
     from generator.emit import json_api, pages, parquet, permalinks, redirects, tables_csv
     from generator.emit.facts import facts_of
     from generator.longest import longest_sequences
+    from generator.tables import time_and_cost
     from generator.tables.view import ModelView
 
     axes = matrix.axes
@@ -57,6 +58,7 @@ def build(
         )
         for model_id, model in matrix.models.items()
     }
+    times = {model_id: time_and_cost.build(view, catalog) for model_id, view in views.items()}
     by_size = dict(sorted(views.items(), key=lambda item: (facts[item[0]].num_parameters, item[0])))
     optimizer_names = {optimizer.id: optimizer.name for optimizer in axes.optimizers}
     former = permalinks.former_cards(axes, ledger)
@@ -70,6 +72,7 @@ def build(
                 view=view,
                 optimizer_names=optimizer_names,
                 former_cards=former,
+                time_rows=times[model_id],
             )
             _write(staging / "models" / f"{model_id}.md", text)
         for index, card in enumerate(axes.cards):
@@ -85,7 +88,7 @@ def build(
         _write(staging / "models" / "index.md", pages.model_index(env, facts=facts, views=views))
         _write(staging / "cards" / "index.md", pages.card_index(env, cards=axes.cards))
         written = dict(
-            json_api.files(version=version, facts=facts, views=views, axes=axes),
+            json_api.files(version=version, facts=facts, views=views, axes=axes, times=times),
             **tables_csv.models_csv(views),
             **{"api/v1/cards.csv": tables_csv.cards_csv(axes.cards)},
             **redirects.redirects(

@@ -7,7 +7,7 @@ integers below 2^53.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from generator.core.solve import SEQUENCE_STEP_TOKENS
 from generator.emit.facts import ModelFacts
 from generator.matrix import Axes
 from generator.tables import fewest_gpus
+from generator.tables.time_and_cost import TimeRow
 from generator.tables.view import ModelView
 
 SCHEMA_VERSION = "1.0.0"
@@ -138,7 +139,7 @@ def _identity(facts: ModelFacts) -> Json:
     }
 
 
-def model_grid(facts: ModelFacts, view: ModelView) -> Json:
+def model_grid(facts: ModelFacts, view: ModelView, times: Sequence[TimeRow]) -> Json:
     """One model's whole matrix: axes and flat integers."""
     axes = view.axes
     lengths = [each.workload.sequence_length for each in axes.workloads]
@@ -175,6 +176,22 @@ def model_grid(facts: ModelFacts, view: ModelView) -> Json:
                 "tokens": [by_card.get(card.id) for card in axes.cards],
             }
             for (method, strategy, num_gpus), by_card in view.longest.items()
+        ],
+        "time_and_cost": [
+            {
+                "method": method,
+                "card": row.card.card.id,
+                "strategy": cell.cell.strategy,
+                "num_gpus": cell.cell.num_gpus,
+                "num_tokens": cell.num_tokens,
+                "hours": cell.hours,
+                "usd_low": cell.usd_low,
+                "usd_high": cell.usd_high,
+                "price_date": cell.price_date,
+            }
+            for row in times
+            for method, cell in zip(axes.methods, row.cells, strict=True)
+            if cell is not None
         ],
     }
 
@@ -324,6 +341,22 @@ ITEM_SCHEMAS: dict[str, Json] = {
                     }
                 )
             ),
+            "time_and_cost": _list(
+                _object(
+                    {
+                        "method": _TEXT,
+                        "card": _TEXT,
+                        "strategy": _TEXT,
+                        "num_gpus": _INTEGER,
+                        "num_tokens": _INTEGER,
+                        "hours": {"type": "number", "minimum": 0},
+                        "usd_low": _MAYBE_NUMBER,
+                        "usd_high": _MAYBE_NUMBER,
+                        "price_date": _described(_MAYBE_TEXT, "Month of the newest price"),
+                    }
+                ),
+                "On the fewest GPUs that hold the first workload; null where no price is known",
+            ),
         }
     ),
 }
@@ -380,7 +413,12 @@ def openapi() -> Json:
 
 
 def files(
-    *, version: str, facts: Mapping[str, ModelFacts], views: Mapping[str, ModelView], axes: Axes
+    *,
+    version: str,
+    facts: Mapping[str, ModelFacts],
+    views: Mapping[str, ModelView],
+    axes: Axes,
+    times: Mapping[str, Sequence[TimeRow]],
 ) -> Iterable[tuple[str, str]]:
     """Every JSON file: its path below `docs/` and its text."""
     counts = {"models/{id}.json": len(facts)}
@@ -399,7 +437,7 @@ def files(
     for path, items in single.items():
         yield f"{ROOT}/{path}", dump(envelope(version, items))
     for model_id, view in views.items():
-        grid = model_grid(facts[model_id], view)
+        grid = model_grid(facts[model_id], view, times[model_id])
         yield f"{ROOT}/models/{model_id}.json", dump(envelope(version, [grid]))
     for endpoint in ENDPOINTS:
         yield f"{ROOT}/schema/{endpoint.schema}.json", _readable(schema(endpoint))

@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from generator.core.api import COST_TOKENS
 from generator.core.card import Card
 from generator.core.fit import FIT_PERCENT, fit_limit_bytes, tight_limit_bytes
 from generator.core.units import GB, GIB
@@ -23,6 +24,7 @@ from generator.tables import (
     longest_sequence,
     optimizer_ladder,
     strategy_grid,
+    time_and_cost,
 )
 from generator.tables.base import (
     METHOD_NAMES,
@@ -162,6 +164,7 @@ def model_page(
     view: ModelView,
     optimizer_names: Mapping[str, str],
     former_cards: Mapping[str, Sequence[str]],
+    time_rows: Sequence[time_and_cost.TimeRow],
 ) -> str:
     """One model's page.
 
@@ -171,6 +174,7 @@ def model_page(
         view: Its figures.
         optimizer_names: Names by id.
         former_cards: Former ids of cards whose row ids keep an anchor, by present id.
+        time_rows: Hours and money.
     """
     optimizer = view.axes.default_optimizer
     glance = list(zip(view.axes.methods, fewest_gpus.smallest_setups(view, optimizer), strict=True))
@@ -214,7 +218,20 @@ def model_page(
         row_id=row_id,
         longest_columns=longest_sequence.columns(view),
         longest=longest_sequence.build(view),
+        time_rows=time_rows,
+        time_tokens=COST_TOKENS,
+        price_dates=_price_dates(time_rows),
     )
+
+
+def _price_dates(rows: Sequence[time_and_cost.TimeRow]) -> str:
+    """Months of the prices: `2026-09 to 2026-11`."""
+    dates = sorted(
+        {cell.price_date for row in rows for cell in row.cells if cell and cell.price_date}
+    )
+    if not dates:
+        return "none published"
+    return dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
 
 
 def card_page(

@@ -261,6 +261,20 @@ def test_longest_sequence_is_the_solver_s(generated: Generated, card_id: str) ->
             assert tokens == solve.longest_sequence(case, card)
 
 
+def test_time_and_cost_are_the_core_s(generated: Generated) -> None:
+    for model_id in MODELS:
+        item = grid(generated, model_id)
+        text = (generated.docs / f"models/{model_id}.md").read_text(encoding="utf-8")
+        assert item["time_and_cost"]
+        for each in item["time_and_cost"]:
+            asked = {key: each[key] for key in ("method", "card", "strategy", "num_gpus")}
+            cost = ask(generated, model=model_id, **asked)["throughput"]["cost"]
+            for key in ("hours", "num_tokens", "usd_low", "usd_high", "price_date"):
+                assert each[key] == cost[key]
+            shown = f"{each['hours']:,.1f}" if each["hours"] < 100 else f"{each['hours']:,.0f}"
+            assert f">{shown} h on {each['num_gpus']}</a>" in text
+
+
 def test_longest_sequence_columns_are_set_ups_of_the_matrix(generated: Generated) -> None:
     axes = generated.matrix.axes
     for method, strategy, num_gpus in longest.COLUMNS:

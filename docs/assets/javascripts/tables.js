@@ -95,7 +95,7 @@ function markdown(table, rows, id) {
   const line = (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   const rule = head.map((_, index) => (index ? "---:" : "---"));
   return [
-    `**${titleOf(table)}** (GB per GPU; ✓ fits, ≈ tight, ✕ no)`,
+    `**${titleOf(table)}** (${table.dataset.note ?? "GB per GPU; ✓ fits, ≈ tight, ✕ no"})`,
     "",
     line(head),
     line(rule),
