@@ -25,6 +25,8 @@ for name in (
     importlib.import_module(name)
 
 ARCHIVE = next(entry for entry in sys.path if entry.endswith(".zip"))
+# asyncio, which Pyodide's event loop imports, does without it where it is missing.
+LEFT_OUT = {"ssl.py", "_ssl.py"}
 OPTIMIZE = 2  # without docstrings and asserts
 UNCHECKED_HASH = (1).to_bytes(4, "little")  # never compared with a source file, as there is none
 
@@ -36,7 +38,7 @@ def compiled(name, source):
     code = compile(source, f"{ARCHIVE}/{name}", "exec", optimize=OPTIMIZE, dont_inherit=True)
     return importlib.util.MAGIC_NUMBER + UNCHECKED_HASH + bytes(8) + marshal.dumps(code)
 
-names = sorted({name for name in map(member, list(sys.modules.values())) if name})
+names = sorted({name for name in map(member, list(sys.modules.values())) if name} - LEFT_OUT)
 output = io.BytesIO()
 with zipfile.ZipFile(ARCHIVE) as library, zipfile.ZipFile(output, "w") as trimmed:
     for name in names:
