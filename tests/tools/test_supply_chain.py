@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,14 @@ def test_every_requirement_has_its_hashes(path: Path) -> None:
 
     assert len(entries) > 10
     assert [entry.split("==")[0] for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_nothing_installed_or_generated_is_committed() -> None:
+    command = ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"]
+
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY_DIR)
+
+    assert result.stdout.splitlines() == []
 
 
 def test_the_npm_lock_has_hashes_and_no_addresses() -> None:
