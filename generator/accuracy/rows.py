@@ -219,13 +219,31 @@ def _says(row: Row, words: str) -> bool:
     return words in _text(row, "notes").lower()
 
 
+TRANSFORMERS_BY_TORCH = {
+    "2.0": "4.31",
+    "2.1": "4.35",
+    "2.2": "4.38",
+    "2.3": "4.41",
+    "2.4": "4.44",
+    "2.5": "4.46",
+}
+"""The transformers release of its time, where a source names only PyTorch's."""
+
+
+def _transformers_version(text: str) -> str | None:
+    stated = re.search(r"transformers (\d+(?:\.\d+)+)", text)
+    if stated:
+        return stated.group(1)
+    torch = re.search(r"torch (\d+\.\d+)", text)
+    return TRANSFORMERS_BY_TORCH.get(torch.group(1)) if torch else None
+
+
 def _stack(row: Row) -> tuple[str, str | None]:
     """Stack id and version from the framework column."""
     text = _text(row, "framework").lower()
     loss = _text(row, "loss").lower()
     strategy = _text(row, "strategy")
-    version = re.search(r"transformers (\d+(?:\.\d+)+)", text)
-    number = version.group(1) if version else None
+    number = _transformers_version(text)
     source = _text(row, "source").lower()
     if "lit-gpt" in text:
         # Its name before the first release.
@@ -247,6 +265,9 @@ def _stack(row: Row) -> tuple[str, str | None]:
         return "megatron", None
     if strategy.startswith("zero") or "deepspeed" in text:
         return "deepspeed", number
+    if source.startswith("qwen (1)") and _text(row, "method") == "qlora":
+        # Its QLoRA script runs DeepSpeed's ZeRO-2 in FP16, on one GPU as well.
+        return "deepspeed", number
     if "triton_ce" in loss or "liger" in loss:
         return "hf-trainer-kernels", number
     if _says(row, "accelerated-peft"):
@@ -256,6 +277,15 @@ def _stack(row: Row) -> tuple[str, str | None]:
     if strategy.startswith("fsdp"):
         return "accelerate-fsdp", number
     return "hf-trainer", number
+
+
+def _strategy(stated: str, num_gpus: int, stack: str) -> str:
+    """The strategy as the estimator takes it."""
+    if num_gpus > 1:
+        return stated
+    if stack == "deepspeed":
+        return stated if stated.startswith("zero") else "zero-2"
+    return "single"
 
 
 def measured_case(
@@ -301,7 +331,8 @@ def measured_case(
         "precision": _precision(row, method),
         "optimizer": optimizer,
         "optimizer_implementation": implementation,
-        "strategy": "single" if num_gpus == 1 else strategy,
+        # DeepSpeed's engine has its buffers on one GPU too.
+        "strategy": _strategy(strategy, num_gpus, stack),
         "num_gpus": num_gpus,
         "sequence_length": _integer(row, "sequence_length"),
         "micro_batch_size": _integer(row, "micro_batch_size"),

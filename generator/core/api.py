@@ -243,7 +243,7 @@ def _estimate(request: Request, catalog: Catalog) -> dict[str, Any]:
     low, high = _band(worst.ledger)
     result: dict[str, Any] = {
         "per_gpu": _lines(worst.ledger),
-        "allocated": worst.ledger.allocated,
+        "allocated": max(instant.ledger.allocated for instant in found),
         "reserved": worst.reserved,
         "low": low,
         "high": high,

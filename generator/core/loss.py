@@ -23,6 +23,12 @@ FORWARD_BYTES: dict[StandardLoss, int] = {
 BACKWARD_BYTES = 12
 LOGIT_BYTES = 2
 """One 16-bit logit."""
+AUTOCAST_ONLY_BYTES = 12
+"""Classes that do not upcast: 16-bit logits 2, their shifted copy 2, autocast's FP32 copy 4 and
+log-softmax 4."""
+HALF_LOSS_BYTES = 8
+"""The same without autocast, at the loss's backward: logits 2, log-softmax 2, its gradient 2, the
+result 2."""
 LOG_SOFTMAX_BYTES = 4
 """What an in-place cross-entropy kernel does without."""
 SOFTCAP_BYTES = 2
@@ -81,6 +87,8 @@ def loss_bytes(
     loss: Loss,
     stack: Stack,
     softcap: bool,
+    upcasts: bool = True,
+    autocast: bool = True,
 ) -> LossBytes:
     """Bytes of logits and cross-entropy of one micro-batch on one GPU.
 
@@ -90,6 +98,10 @@ def loss_bytes(
         chunk by chunk also the 16-bit gradient of the hidden states [T, h].
     Ignores: the head's own gradient, which is a gradient.
 
+    Args:
+        upcasts: The model's class casts the logits to FP32.
+        autocast: Cross-entropy casts them even so.
+
     Source: S-TRACKER for the copies, S-LIGER for the fused form.
     """
     logits = num_tokens * vocab_size
@@ -97,8 +109,10 @@ def loss_bytes(
     if loss == "standard":
         forward = FORWARD_BYTES[stack.standard_loss] + extra
         backward = BACKWARD_BYTES + extra
+        if stack.standard_loss != "upcast" and not upcasts:
+            forward = backward = AUTOCAST_ONLY_BYTES if autocast else HALF_LOSS_BYTES
         if stack.in_place_loss:
-            forward -= LOG_SOFTMAX_BYTES
+            forward -= LOG_SOFTMAX_BYTES // 2 if forward == HALF_LOSS_BYTES else LOG_SOFTMAX_BYTES
             backward = min(backward, forward)
         return LossBytes(forward=forward * logits, backward=backward * logits)
     rows = chunk_tokens(stack=stack, num_tokens=num_tokens, micro_batch_size=micro_batch_size)

@@ -208,8 +208,9 @@ def _moments(
             # The root unit's gradients are not sharded yet.
             last = _gradients_at(case, state, own, share="blocks")
         moments.append(("backward", last, batch.embedding, passing.embedding + new))
-        if case.optimizer_implementation == "foreach":
-            temporaries = state.foreach_temporaries // (case.num_gpus if case.zero_stage else 1)
+        if case.optimizer_implementation == "foreach" and stack.zero_engine != "deepspeed":
+            temporaries = state.foreach_temporaries * stack.foreach_copies
+            temporaries //= case.num_gpus if case.zero_stage else 1
     moments.append(("step", own.gradients, 0, passing.step + temporaries))
     return moments
 
@@ -222,13 +223,24 @@ def _outside_bytes(case: Case) -> int:
     return stack.context_bytes + (stack.communicator_bytes if case.num_gpus > 1 else 0)
 
 
+def _slack_bytes(case: Case, *, activations: int, others: int) -> int:
+    """What PyTorch's caching allocator holds beyond the live tensors.
+
+    Source: S-CALIBRATED: allocator and driver readings of the same runs.
+    """
+    stack = case.stack
+    permille = stack.activation_slack_permille
+    if case.zero_stage == 3:
+        permille = stack.sharded_slack_permille
+    return (activations * permille + others * stack.static_slack_permille) // 1000
+
+
 def _instant(case: Case, own: Shard, moment: tuple[Phase, int, int, int]) -> Instant:
     phase, gradients, activations, buffers = moment
     stack = case.stack
     buffers += stack.workspace_bytes
     outside = _outside_bytes(case)
-    tensors = own.weights + own.master_weights + own.optimizer_states
-    tensors += gradients + activations + buffers
+    others = own.weights + own.master_weights + own.optimizer_states + gradients + buffers
     return Instant(
         phase=phase,
         ledger=Ledger(
@@ -238,10 +250,19 @@ def _instant(case: Case, own: Shard, moment: tuple[Phase, int, int, int]) -> Ins
             optimizer_states=own.optimizer_states,
             activations=activations,
             buffers=buffers,
-            overhead=outside + tensors * stack.allocator_slack_permille // 1000,
+            overhead=outside + _slack_bytes(case, activations=activations, others=others),
         ),
         outside=outside,
     )
+
+
+def _worst(
+    case: Case, own: Shard, moments: list[tuple[Phase, int, int, int]]
+) -> tuple[Phase, int, int, int]:
+    """The moment that needs the most; ties go to the earlier."""
+    if case.stack.is_generic:
+        return max(moments, key=_size)
+    return max(moments, key=lambda moment: _instant(case, own, moment).ledger.total)
 
 
 def _size(moment: tuple[Phase, int, int, int]) -> int:
@@ -274,7 +295,7 @@ def peak(case: Case) -> Instant:
     Source: `instants`.
     """
     own, moments = _set_up(case)
-    return _instant(case, own, max(moments, key=_size))
+    return _instant(case, own, _worst(case, own, moments))
 
 
 def peak_totals(case: Case, placements: Iterable[tuple[Strategy, int]]) -> list[int]:
@@ -284,13 +305,13 @@ def peak_totals(case: Case, placements: Iterable[tuple[Strategy, int]]) -> list[
     Source: `peak`; equal to it by a test. What no placement changes is computed once.
     """
     state = case_resident(case)
-    slack = case.stack.allocator_slack_permille
     totals: list[int] = []
     for strategy, num_gpus in placements:
         placed = replace(case, strategy=strategy, num_gpus=num_gpus)
         own = shard(state, zero_stage=placed.zero_stage, num_gpus=num_gpus)
         moments = _moments(placed, state, own, transients(placed, state))
-        tensors = own.weights + own.master_weights + own.optimizer_states
-        tensors += case.stack.workspace_bytes + max(map(_size, moments))
-        totals.append(tensors + tensors * slack // 1000 + _outside_bytes(placed))
+        if case.stack.is_generic:
+            totals.append(own.resident + max(map(_size, moments)) + _outside_bytes(placed))
+        else:
+            totals.append(_instant(placed, own, _worst(placed, own, moments)).ledger.total)
     return totals

@@ -50,11 +50,11 @@ class MicroBatch:
     """The head's, where it is quantised."""
 
 
-def _autocasts(method: MethodName, precision: Precision) -> bool:
+def _autocasts(method: MethodName, precision: Precision, stack: Stack) -> bool:
     """FP32 weights or adapters run under 16-bit autocast unless all is 16 bit or all FP32."""
     if method == "full":
         return precision == "amp"
-    return precision not in ("bf16-pure", "fp32")
+    return stack.autocasts and precision not in ("bf16-pure", "fp32")
 
 
 def tape_mode(
@@ -91,7 +91,7 @@ def tape_mode(
         lora_rank=0 if trains_base else lora.rank,
         lora_dropout=lora.dropout and not trains_base,
         adapter_bytes=4 if lora.adapter_dtype == "fp32" else 2,
-        autocast=_autocasts(method, precision),
+        autocast=_autocasts(method, precision, stack),
         element_bytes=element_bytes,
         residual_bytes=residual_bytes,
         wide_outputs=upcasts,
@@ -216,6 +216,8 @@ def micro_batch(
         loss=workload.loss,
         stack=stack,
         softcap=model.final_logit_softcap,
+        upcasts=model.upcasts_logits,
+        autocast=mode.autocast,
     )
     logit_gradient = 0
     if workload.loss == "standard":

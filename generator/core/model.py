@@ -236,6 +236,8 @@ class Model:
     num_residual_streams: int = 1
     """Copies of the residual stream between blocks (hyper-connections, arXiv:2409.19606)."""
     final_logit_softcap: bool = False
+    upcasts_logits: bool = True
+    """False where the class of its time computed cross-entropy in the dtype of the logits."""
     head_bias: bool = False
     extra_tensors: tuple[Tensor, ...] = ()
     """Everything else outside the blocks: position and per-layer embeddings, towers, projectors."""

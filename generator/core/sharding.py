@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from generator.core.resident import Resident
+from generator.core.resident import FP32_BYTES, HALF_BYTES, Resident
 from generator.core.run import Case
 from generator.core.units import ceil_div
 
@@ -15,6 +15,11 @@ class Shard:
     master_weights: int
     gradients: int
     optimizer_states: int
+
+    @property
+    def resident(self) -> int:
+        """What stays all the time: everything but the gradients."""
+        return self.weights + self.master_weights + self.optimizer_states
 
     @property
     def total(self) -> int:
@@ -66,11 +71,13 @@ def transients(case: Case, resident: Resident) -> Transients:
     Counts: DDP's gradient bucket (one more copy of the gradients) unless gradients are views of
         it; the gathered units of ZeRO-3 and FSDP with what their reduction needs.
     Ignores: under the generic stack everything but the DDP bucket, which its lump does not cover.
-    Source: S-DDP (gradient buckets); `_fsdp1` and `_fsdp2`.
+    Source: S-DDP (gradient buckets); `_fsdp1`, `_fsdp2` and `_deepspeed`.
     """
+    stack = case.stack
+    if stack.zero_engine == "deepspeed" and case.strategy.startswith("zero"):
+        return _deepspeed(case, resident)
     if case.num_gpus == 1:
         return NO_TRANSIENTS
-    stack = case.stack
     if case.strategy == "ddp":
         # The bucket lives as long as the DDP wrapper does; as views it replaces the gradients.
         bucket = 0 if stack.gradient_as_bucket_view else resident.gradients
@@ -138,4 +145,55 @@ def _fsdp2(case: Case, resident: Resident) -> Transients:
         backward_end=gathered + scatter * block,
         block_end=gathered + (scatter + 1) * block if case.method == "full" else 0,
         embedding=(1 + scatter) * root if case.method == "full" else root,
+    )
+
+
+MAX_LIVE_PARAMETERS = 1_000_000_000
+"""What DeepSpeed's ZeRO-3 keeps gathered (`stage3_max_live_parameters`, default)."""
+SUB_GROUP_PARAMETERS = 1_000_000_000
+"""What its ZeRO-3 steps at once (`sub_group_size`, default)."""
+
+
+def _deepspeed(case: Case, resident: Resident) -> Transients:
+    """Buffers of DeepSpeed's ZeRO, which exist on one GPU too.
+
+    Counts: ZeRO-1 and 2: two gradient buckets through backward (`overlap_comm`), and at the step
+        the rank's gradients in FP32. ZeRO-3: the gathered parameters, up to `MAX_LIVE_PARAMETERS`
+        (on one GPU they are views of its own partition), a reduce bucket of h x h elements as
+        Transformers sets it, and at the step one sub-group's gradients in FP32. The optimizer's
+        own temporaries are as large as what is stepped at once.
+    Source: deepspeed 0.10.3 and 0.18.2, runtime/zero/stage_1_and_2.py and stage3.py.
+    """
+    trained = resident.num_trainable_parameters
+    own = ceil_div(trained, case.num_gpus)
+    if case.strategy == "zero-3":
+        own = min(own, SUB_GROUP_PARAMETERS)
+    copies = 0
+    if case.optimizer_implementation == "foreach" and case.optimizer.foreach_temporaries:
+        copies = case.stack.foreach_copies
+    step = FP32_BYTES * own * (1 + copies)
+    if case.strategy != "zero-3":
+        buckets = 2 * HALF_BYTES * case.stack.bucket_elements
+        return Transients(
+            loss=buckets,
+            head=buckets + _new_table(case, resident),
+            backward_start=buckets,
+            backward_end=buckets,
+            embedding=buckets,
+            step=step,
+        )
+    bucket = HALF_BYTES * case.model.hidden_size**2
+    gathered = bucket
+    if case.num_gpus > 1:
+        # The module that passes the limit is gathered whole: the head, or the embedding.
+        table = HALF_BYTES * case.model.vocab_size * case.model.hidden_size
+        gathered += min(HALF_BYTES * MAX_LIVE_PARAMETERS + table, resident.weights)
+    block = resident.gathered_block if case.method == "full" else 0
+    return Transients(
+        loss=gathered,
+        head=gathered + _new_table(case, resident),
+        backward_start=gathered + block,
+        backward_end=gathered + block,
+        embedding=gathered,
+        step=bucket + step,
     )

@@ -44,9 +44,14 @@ class Stack:
     """CUDA context and loaded kernels: outside PyTorch's allocator, seen by nvidia-smi."""
     workspace_bytes: int = 0
     """cuBLAS workspaces: inside PyTorch's allocator."""
-    allocator_slack_permille: int = 0
-    """What the caching allocator holds beyond the live tensors at their peak, in thousandths of
-    them."""
+    static_slack_permille: int = 0
+    """What the caching allocator holds beyond weights, gradients, states and buffers, in
+    thousandths of them: blocks rounded up, remains of loading."""
+    activation_slack_permille: int = 0
+    """What it holds beyond the activations, in thousandths: free blocks too small for the next
+    tensor."""
+    sharded_slack_permille: int = 0
+    """The same where gathered units come and go between the activations."""
     communicator_bytes: int = 0
     """NCCL channels and buffers of one process in a group: outside the allocator."""
     standard_loss: StandardLoss = "upcast"
@@ -83,6 +88,10 @@ class Stack:
     and multiplied in the other."""
     quantises_experts: bool = False
     """4-bit bases reach routed experts that are fused 3-D tensors."""
+    autocasts: bool = True
+    """Mixed precision with adapters runs under autocast; DeepSpeed casts the model instead."""
+    foreach_copies: int = 1
+    """Copies of the second moment that the multi-tensor AdamW step holds (PyTorch 2.0: two)."""
     gradient_dtype: Literal["weights", "fp32"] = "weights"
     """`fp32`: gradients accumulate in FP32 beside 16-bit weights (Megatron)."""
     embeddings_keep_fp32_states: bool = False
@@ -92,8 +101,11 @@ class Stack:
     gradient_as_bucket_view: bool = False
     reduce_dtype: Literal["weights", "fp32"] = "weights"
     """Dtype of the reduce-scatter input under FSDP."""
+    zero_engine: Literal["fsdp", "deepspeed"] = "fsdp"
+    """Who shards: its buffers and the way it gathers and steps."""
     bucket_elements: int = 0
-    """Elements of one ZeRO communication bucket (DeepSpeed's `reduce_bucket_size`)."""
+    """Elements of one of DeepSpeed's two gradient buckets under ZeRO-1 and 2
+    (`reduce_bucket_size`)."""
 
     defaults: tuple[tuple[str, str | int | bool], ...] = ()
     """Request fields that the tool sets by itself, `lora.` ones included."""

@@ -30,6 +30,12 @@ ACTIVATIONS: dict[str, Activation] = {
 }
 """Names of config files. `gelu_pytorch_tanh` is one kernel like `gelu`; `gelu_new` is several."""
 
+LOSS_IN_LOGITS_DTYPE = frozenset(
+    ("gpt2", "gpt_bigcode", "gpt_neox", "falcon", "bloom", "mpt", "opt", "persimmon", "qwen")
+)
+"""Classes whose forward method called cross-entropy without casting the logits to FP32
+(transformers 4.44; for Qwen its own code on the Hub)."""
+
 
 def activation(reader: Reader, default: Activation = "silu") -> Activation:
     """The activation function of the feed-forward parts."""
@@ -240,6 +246,7 @@ def build(
         ),
         "extra_tensors": tuple(extra_tensors),
         "model_type": reader.text("model_type"),
+        "upcasts_logits": reader.text("model_type") not in LOSS_IN_LOGITS_DTYPE,
     }
     return Model(**{**fields, **changes})
 
