@@ -71,7 +71,7 @@ class Nf4Linear(nn.Module):  # type: ignore[misc]  # torch is untyped where it i
 class Nf4LoraLinear(LoraLinear):  # type: ignore[misc]  # peft is untyped where it is not installed
     """An adapter on a 4-bit layer, with the forward of peft's own `Linear4bit`.
 
-    Under autocast it does not cast its input to the adapter's dtype, as adapters on other layers do.
+    Under autocast it does not cast its input to the adapter's dtype, as other adapters do.
     """
 
     def forward(self, inputs: torch.Tensor, *_: Any, **__: Any) -> Any:
