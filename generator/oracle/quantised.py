@@ -7,6 +7,7 @@ runs are there; the real kernels are not.
 from typing import Any
 
 import torch
+from peft.tuners.lora import Linear as LoraLinear
 from torch import nn
 
 NF4_BLOCK_SIZE = 64
@@ -57,16 +58,33 @@ class Nf4Linear(nn.Module):  # type: ignore[misc]  # torch is untyped where it i
             )
 
     def forward(self, inputs: torch.Tensor) -> Any:
-        """The product with the dequantised weight, in the dtype of the inputs."""
-        autocast = torch.is_autocast_enabled("cuda")
-        dtype = torch.get_autocast_dtype("cuda") if autocast else self.compute_dtype
+        """The product with the dequantised weight, handed back in the dtype of the inputs."""
         shape = (self.out_features, self.in_features)
         output = _DequantisedProduct.apply(
-            inputs.to(dtype), self.packed, self.scales, shape, self.compute_dtype
+            inputs.to(self.compute_dtype), self.packed, self.scales, shape, self.compute_dtype
         )
         if self.bias is not None:
             output = output + self.bias.to(output.dtype)
-        return output if autocast else output.to(inputs.dtype)
+        return output.to(inputs.dtype)
+
+
+class Nf4LoraLinear(LoraLinear):  # type: ignore[misc]  # peft is untyped where it is not installed
+    """An adapter on a 4-bit layer, with the forward of peft's own `Linear4bit`.
+
+    Under autocast it does not cast its input to the adapter's dtype, as other adapters do.
+    """
+
+    def forward(self, inputs: torch.Tensor, *_: Any, **__: Any) -> Any:
+        """Base output plus the adapters'."""
+        result = self.base_layer(inputs).clone()
+        converts = not torch.is_autocast_enabled()
+        for name in self.active_adapters:
+            lora_a, lora_b = self.lora_A[name], self.lora_B[name]
+            if converts:
+                inputs = self._cast_input_dtype(inputs, lora_a.weight.dtype)
+            output = lora_b(lora_a(self.lora_dropout[name](inputs))) * self.scaling[name]
+            result = result + (output.to(result.dtype) if converts else output)
+        return result
 
 
 def quantise_base(
@@ -81,3 +99,6 @@ def quantise_base(
                     child, double_quantisation=double_quantisation, compute_dtype=compute_dtype
                 )
                 setattr(module, name, quantised)
+    for module in model.modules():
+        if isinstance(module, LoraLinear) and isinstance(module.base_layer, Nf4Linear):
+            module.__class__ = Nf4LoraLinear
