@@ -17,6 +17,10 @@ from generator.core.units import GIB
 
 Row = Mapping[str, str]
 
+LOGGED_BY_THE_TOOL = ("torchtune", "axolotl", "ms-swift", "litgpt", "unsloth")
+"""A figure without a named meter from these comes from their own log, which reads PyTorch's
+allocator; from others it is taken for the card's."""
+
 METRICS = {
     "max_memory_allocated": "allocated",
     "peak active": "allocated",
@@ -25,8 +29,7 @@ METRICS = {
     "stated": "total",
     "fits (no reading given)": "total",
 }
-"""What a reading is to be compared with. A figure whose meter is not named is taken for the
-card's."""
+"""What a reading is to be compared with."""
 
 STRATEGIES = {
     "single": "single",
@@ -184,8 +187,8 @@ def _precision(row: Row, method: str) -> str:
     raise SkippedError("master_weights are not stated")
 
 
-def _optimizer(row: Row) -> tuple[str, str, bool]:
-    """Optimizer id, implementation and whether it runs during backward."""
+def _optimizer(row: Row) -> tuple[str, str]:
+    """Optimizer id and implementation."""
     text = _text(row, "optimizer").lower()
     if not text:
         raise SkippedError("optimizer is not stated")
@@ -193,16 +196,17 @@ def _optimizer(row: Row) -> tuple[str, str, bool]:
         word in text for word in ("galore", "apollo", "lomo", "4bit", "distributed", "megatron")
     ):
         raise SkippedError(f"optimizer {text!r} has no record that fits this row")
-    in_backward = "backward" in text
-    if in_backward:
-        raise SkippedError("the optimizer steps during backward, which no record combines yet")
     paged = "paged" in text and "if quantized" not in text
     if "if quantized" in text:
         paged = "qlora" in _text(row, "method")
-    if "8bit" in text or "8-bit" in text:
-        return ("paged-adamw-8bit" if paged else "adamw-8bit"), "fused", False
-    fused = "fused" in text or paged or "deepspeed" in text
-    return ("paged-adamw" if paged else "adamw"), ("fused" if fused else "foreach"), False
+    name = "adamw-8bit" if "8bit" in text or "8-bit" in text else "adamw"
+    if "in backward" in text or _says(row, "optimizer_in_bwd"):
+        implementation = "in-backward"
+    elif name == "adamw-8bit" or "fused" in text or paged or "deepspeed" in text:
+        implementation = "fused"
+    else:
+        implementation = "foreach"
+    return f"paged-{name}" if paged else name, implementation
 
 
 def _loss(row: Row) -> str:
@@ -238,6 +242,15 @@ def _transformers_version(text: str) -> str | None:
     return TRANSFORMERS_BY_TORCH.get(torch.group(1)) if torch else None
 
 
+def _torchtune_version(source: str) -> str | None:
+    """The release of the date in a source's name; its first tutorials are of 2024 as well."""
+    if "may 2024" in source or "#961" in source:
+        return "0.1"
+    if "sep 2024" in source:
+        return "0.3"
+    return "0.1" if "2024" in source or "tutorial" in source else None
+
+
 def _stack(row: Row) -> tuple[str, str | None]:
     """Stack id and version from the framework column."""
     text = _text(row, "framework").lower()
@@ -254,9 +267,13 @@ def _stack(row: Row) -> tuple[str, str | None]:
     if "unsloth" in text:
         return "unsloth", None
     if "torchtitan" in text:
-        return "torchtitan", None
-    if "torchtune" in text:
-        return "torchtune", None
+        release = re.search(r"torchtitan (\d+(?:\.\d+)+)", text)
+        return "torchtitan", release.group(1) if release else None
+    if "torchtune" in text or source.startswith("torchtune"):
+        return "torchtune", _torchtune_version(source)
+    if source.startswith("answer.ai"):
+        # Its own script: plain PyTorch FSDP, everything in 16 bit.
+        return "accelerate-fsdp", number
     if "axolotl" in text:
         return "axolotl", None
     if "llama-factory" in text:
@@ -277,6 +294,14 @@ def _stack(row: Row) -> tuple[str, str | None]:
     if strategy.startswith("fsdp"):
         return "accelerate-fsdp", number
     return "hf-trainer", number
+
+
+def _adapter_habits(row: Row) -> dict[str, Any]:
+    """What a source's script does with its adapters and no column says."""
+    if _says(row, "rank/targets/optimizer/precision from train.py defaults (pure bf16)"):
+        # FSDP flattens a unit's parameters into one dtype; the script's default dropout is 0.1.
+        return {"adapter_dtype": "bf16", "dropout": True}
+    return {}
 
 
 def _strategy(stated: str, num_gpus: int, stack: str) -> str:
@@ -322,9 +347,13 @@ def measured_case(
     metric = _text(row, "metric")
     if metric not in METRICS:
         raise SkippedError(f"metric {metric!r} is unknown")
+    compared = METRICS[metric]
+    tool = f"{_text(row, 'framework')} {_text(row, 'source')}".lower()
+    if metric == "stated" and any(name in tool for name in LOGGED_BY_THE_TOOL):
+        compared = "reserved"
     model, named = find_model(_text(row, "model"), catalog, extra)
     stack, version = _stack(row)
-    optimizer, implementation, _ = _optimizer(row)
+    optimizer, implementation = _optimizer(row)
     request: dict[str, Any] = {
         "model": named,
         "method": method,
@@ -349,6 +378,7 @@ def measured_case(
         request["stack_version"] = version
     if method != "full":
         request["lora"] = {
+            **_adapter_habits(row),
             "rank": _integer(row, "lora_rank"),
             "target_modules": _targets(row, model),
             "train_embeddings": extras == "emb",
@@ -365,7 +395,7 @@ def measured_case(
     measured = round(float(gib) * GIB) if gib and not out_of_memory else None
     return MeasuredCase(
         request=request,
-        compared=METRICS[metric],
+        compared=compared,
         measured_bytes=measured,
         card=known_card,
         is_out_of_memory=out_of_memory,

@@ -223,7 +223,10 @@ def _formula(case: Case) -> dict[str, Any]:
     return {
         "weights": {"bytes": state.weights, "divisor": count if stage >= 3 else 1},
         "master_weights": {"bytes": state.master_weights, "divisor": count if stage >= 1 else 1},
-        "gradients": {"bytes": state.gradients, "divisor": count if stage >= 2 else 1},
+        "gradients": {
+            "bytes": 0 if case.steps_in_backward else state.gradients,
+            "divisor": count if stage >= 2 else 1,
+        },
         "optimizer_states": {
             "bytes": state.optimizer_states,
             "divisor": count if stage >= 1 else 1,

@@ -19,8 +19,18 @@ FORWARD_BYTES: dict[StandardLoss, int] = {
     "upcast": 10,
     "upcast-shifted": 14,
     "upcast-rebound": 12,
+    "upcast-held": 12,
+    "compiled": 2,
 }
-BACKWARD_BYTES = 12
+BACKWARD_BYTES: dict[StandardLoss, int] = {
+    "upcast": 12,
+    "upcast-shifted": 12,
+    "upcast-rebound": 12,
+    "upcast-held": 16,
+    "compiled": 4,
+}
+CHUNK_BACKWARD_BYTES = 12
+"""A chunk that is differentiated before the next, as under `upcast`."""
 LOGIT_BYTES = 2
 """One 16-bit logit."""
 AUTOCAST_ONLY_BYTES = 12
@@ -108,7 +118,7 @@ def loss_bytes(
     extra = SOFTCAP_BYTES if softcap else 0
     if loss == "standard":
         forward = FORWARD_BYTES[stack.standard_loss] + extra
-        backward = BACKWARD_BYTES + extra
+        backward = BACKWARD_BYTES[stack.standard_loss] + extra
         if stack.standard_loss != "upcast" and not upcasts:
             forward = backward = AUTOCAST_ONLY_BYTES if autocast else HALF_LOSS_BYTES
         if stack.in_place_loss:
@@ -128,7 +138,7 @@ def loss_bytes(
         )
     hidden_gradient = 2 * num_tokens * hidden_size
     if loss == "chunked":
-        chunk = BACKWARD_BYTES * rows * vocab_size
+        chunk = CHUNK_BACKWARD_BYTES * rows * vocab_size
     else:
         rows = fused_chunk_tokens(
             num_tokens=num_tokens, vocab_size=vocab_size, hidden_size=hidden_size

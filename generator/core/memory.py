@@ -27,11 +27,12 @@ class Ledger:
     activations: int
     buffers: int
     overhead: int
+    paged_states: int = 0
 
     @property
     def total(self) -> int:
         """What the card must hold."""
-        return self.allocated + self.overhead
+        return self.allocated + self.paged_states + self.overhead
 
     @property
     def allocated(self) -> int:
@@ -43,6 +44,7 @@ class Ledger:
             + self.optimizer_states
             + self.activations
             + self.buffers
+            - self.paged_states
         )
 
 
@@ -58,7 +60,7 @@ class Instant:
     @property
     def reserved(self) -> int:
         """What the allocator holds, comparable with `torch.cuda.max_memory_reserved`."""
-        return self.ledger.total - self.outside
+        return self.ledger.total - self.outside - self.ledger.paged_states
 
 
 def case_resident(case: Case) -> Resident:
@@ -220,7 +222,9 @@ def _outside_bytes(case: Case) -> int:
     stack = case.stack
     if stack.overhead_bytes is not None:
         return stack.overhead_bytes
-    return stack.context_bytes + (stack.communicator_bytes if case.num_gpus > 1 else 0)
+    # DeepSpeed makes its communicator for a group of one, too.
+    communicates = case.num_gpus > 1 or stack.zero_engine == "deepspeed"
+    return stack.context_bytes + (stack.communicator_bytes if communicates else 0)
 
 
 def _slack_bytes(case: Case, *, activations: int, others: int) -> int:
@@ -251,6 +255,7 @@ def _instant(case: Case, own: Shard, moment: tuple[Phase, int, int, int]) -> Ins
             activations=activations,
             buffers=buffers,
             overhead=outside + _slack_bytes(case, activations=activations, others=others),
+            paged_states=own.optimizer_states if case.optimizer.paged else 0,
         ),
         outside=outside,
     )
@@ -269,9 +274,14 @@ def _size(moment: tuple[Phase, int, int, int]) -> int:
     return moment[1] + moment[2] + moment[3]
 
 
+def _shard(case: Case, state: Resident) -> Shard:
+    own = shard(state, zero_stage=case.zero_stage, num_gpus=case.num_gpus)
+    return replace(own, gradients=0) if case.steps_in_backward else own
+
+
 def _set_up(case: Case) -> tuple[Shard, list[tuple[Phase, int, int, int]]]:
     state = case_resident(case)
-    own = shard(state, zero_stage=case.zero_stage, num_gpus=case.num_gpus)
+    own = _shard(case, state)
     return own, _moments(case, state, own, transients(case, state))
 
 
@@ -308,7 +318,7 @@ def peak_totals(case: Case, placements: Iterable[tuple[Strategy, int]]) -> list[
     totals: list[int] = []
     for strategy, num_gpus in placements:
         placed = replace(case, strategy=strategy, num_gpus=num_gpus)
-        own = shard(state, zero_stage=placed.zero_stage, num_gpus=num_gpus)
+        own = _shard(placed, state)
         moments = _moments(placed, state, own, transients(placed, state))
         if case.stack.is_generic:
             totals.append(own.resident + max(map(_size, moments)) + _outside_bytes(placed))

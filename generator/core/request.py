@@ -62,7 +62,7 @@ DEFAULTS: dict[str, object] = {
 CHOICES: dict[str, tuple[str, ...]] = {
     "method": METHODS,
     "precision": PRECISIONS,
-    "optimizer_implementation": ("fused", "foreach"),
+    "optimizer_implementation": ("fused", "foreach", "in-backward"),
     "strategy": STRATEGIES,
     "activation_checkpointing": CHECKPOINTINGS,
     "attention": ATTENTION_KERNELS,
@@ -367,7 +367,7 @@ def parse(given: Mapping[str, object], catalog: Catalog) -> Request:
             loss=_choice("loss", filled["loss"]),  # type: ignore[arg-type]
         ),
     )
-    if optimizer.in_backward and case.workload.gradient_accumulation_steps > 1:
+    if case.steps_in_backward and case.workload.gradient_accumulation_steps > 1:
         raise TrainfitError(
             "unsupported-combination",
             "gradient_accumulation_steps",

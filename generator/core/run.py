@@ -18,7 +18,9 @@ AttentionKernel = Literal["flash", "sdpa", "eager"]
 Loss = Literal["standard", "chunked", "fused"]
 AdapterDType = Literal["fp32", "bf16"]
 BaseDType = Literal["nf4", "nf4-dq", "gptq-int4", "int8"]
-OptimizerImplementation = Literal["fused", "foreach"]
+OptimizerImplementation = Literal["fused", "foreach", "in-backward"]
+"""`in-backward`: each tensor is stepped as soon as its gradient is there, and the gradient
+freed."""
 
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -81,6 +83,11 @@ class Case:
     strategy: Strategy = "single"
     num_gpus: int = 1
     workload: Workload = field(default_factory=Workload)
+
+    @property
+    def steps_in_backward(self) -> bool:
+        """Gradients never live together."""
+        return self.optimizer.in_backward or self.optimizer_implementation == "in-backward"
 
     @property
     def zero_stage(self) -> int:

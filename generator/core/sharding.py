@@ -80,7 +80,9 @@ def transients(case: Case, resident: Resident) -> Transients:
         return NO_TRANSIENTS
     if case.strategy == "ddp":
         # The bucket lives as long as the DDP wrapper does; as views it replaces the gradients.
-        bucket = 0 if stack.gradient_as_bucket_view else resident.gradients
+        bucket = (
+            0 if stack.gradient_as_bucket_view or case.steps_in_backward else resident.gradients
+        )
         return Transients(
             loss=bucket,
             head=bucket + _new_table(case, resident),
@@ -108,6 +110,11 @@ def _fsdp1(case: Case, resident: Resident) -> Transients:
 
     Source: S-FSDP section 3.3 (prefetch); the rows of fms-acceleration under FSDP.
     """
+    if case.stack.keeps_gathered:
+        whole = resident.weights
+        return Transients(
+            loss=whole, head=whole, backward_start=whole, backward_end=whole, embedding=whole
+        )
     block, root = resident.gathered_block, resident.gathered_root
     reduced = 0
     if case.method == "full":
@@ -132,6 +139,8 @@ def _fsdp2(case: Case, resident: Resident) -> Transients:
     Source: S-TRACKER, live tensors of FSDP2 on 2, 4 and 8 ranks, exact for its largest instants.
     """
     block, root = resident.gathered_block, resident.gathered_root
+    if case.stack.separate_tables:
+        root = min(root, HALF_BYTES * case.model.vocab_size * case.model.hidden_size)
     scatter = head = 0
     if case.method == "full":
         scatter = 2 if case.stack.reduce_dtype == "fp32" else 1

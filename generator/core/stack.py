@@ -5,10 +5,13 @@ from typing import Any, Literal
 
 from generator.core.errors import TrainfitError
 
-StandardLoss = Literal["upcast", "upcast-shifted", "upcast-rebound"]
+StandardLoss = Literal["upcast", "upcast-shifted", "upcast-rebound", "upcast-held", "compiled"]
 """`upcast`: logits to FP32, log-softmax in FP32 (Transformers since 4.49). `upcast-shifted`: the
 shifted FP32 logits are copied first (4.46 to 4.48). `upcast-rebound`: the same in the model's own
-forward, where the 16-bit logits are free once they are cast (up to 4.45)."""
+forward, where the 16-bit logits are free once they are cast (up to 4.45). `upcast-held`: so, and
+the training loop keeps the shifted copy through backward (torchtune before 0.3). `compiled`:
+torch.compile fuses the casts into the kernels, which read 16-bit logits and write their 16-bit
+gradient."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,9 @@ class Stack:
     """Fused RMSNorm kernels, which keep their input as it came."""
     fsdp_generation: Literal[1, 2] = 2
     """FSDP1 keeps every frozen block's input and its gradient until backward ends."""
+    keeps_gathered: bool = False
+    """Sharded units stay gathered once a validation pass has run (lit-gpt of 2023, whose pass runs
+    under `inference_mode`)."""
     kbit_upcast: bool = False
     """`prepare_model_for_kbit_training` casts norms, embeddings and head of a quantised base to
     FP32."""
@@ -103,6 +109,8 @@ class Stack:
     """Dtype of the reduce-scatter input under FSDP."""
     zero_engine: Literal["fsdp", "deepspeed"] = "fsdp"
     """Who shards: its buffers and the way it gathers and steps."""
+    separate_tables: bool = False
+    """Embedding and head are sharded units of their own."""
     bucket_elements: int = 0
     """Elements of one of DeepSpeed's two gradient buckets under ZeRO-1 and 2
     (`reduce_bucket_size`)."""
