@@ -117,6 +117,18 @@ def _autocast_copies(case: Case, state: Resident) -> int:
     return 0
 
 
+def _head_copy(case: Case) -> int:
+    """Autocast's 16-bit copy of a head that k-bit preparation cast to FP32, until its backward.
+
+    Source: S-AUTOCAST, S-KBIT; S-TRACKER.
+    """
+    stack = case.stack
+    upcasts = case.method == "qlora" and stack.kbit_upcast and case.zero_stage < 3
+    if not upcasts or case.precision == "bf16-pure":
+        return 0
+    return HALF_BYTES * case.model.vocab_size * case.model.hidden_size
+
+
 def _kept_by_fsdp1(case: Case, batch: MicroBatch) -> int:
     """Block inputs and their gradients that FSDP1 keeps until the backward pass ends.
 
@@ -176,9 +188,10 @@ def _moments(
     none = _gradients_at(case, state, own, share="none")
     head = _gradients_at(case, state, own, share="head")
     most = _gradients_at(case, state, own, share="most")
+    head_copy = _head_copy(case)
     moments: list[tuple[Phase, int, int, int]] = [
-        ("forward", none, batch.forward_end, passing.loss + copies),
-        ("loss", none, batch.loss_backward, passing.loss + backward_copies),
+        ("forward", none, batch.forward_end, passing.loss + copies + head_copy),
+        ("loss", none, batch.loss_backward, passing.loss + backward_copies + head_copy),
         (
             "backward",
             head,
@@ -200,6 +213,7 @@ def _moments(
         else:
             passing_head = passing.head
             moments.append(("forward", none, 0, passing.forward_start))
+            moments.append(("backward", head, batch.last_unshard, passing.last_unshard))
             moments.append(("backward", most, batch.block_end, passing.block_end))
         moments.append(("backward", none, batch.head, passing_head + backward_copies))
         # A tied table gets its second gradient out of place: three of its size are alive.

@@ -17,6 +17,9 @@ from generator.core.stack import Stack
 # bytes per token, in tenths of a byte. Source: S-TRACKER, read from aten/native/cuda/Embedding.cu.
 EMBEDDING_SORT_MIN_TOKENS = 3072
 EMBEDDING_SORT_TENTHS_PER_ELEMENT = 44
+LAST_UNSHARD_INPUTS = 5
+"""Tensors as wide as a block's input that are alive when the last block is gathered again:
+the final norm's and the head's. Source: S-TRACKER."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +29,8 @@ class MicroBatch:
     `forward_end`: all blocks' saved tensors, the final norm, logits and the loss being computed.
     `loss_backward`: the same while the loss is differentiated. `head`: the gradient of the logits
     while the head's own gradient is made. `backward_start`: the last block's backward.
-    `backward_end`: the first block's. `block_end`: the first block's gradients are complete.
+    `backward_end`: the first block's. `last_unshard`: the last block is being gathered for its
+    backward. `block_end`: the first block's gradients are complete.
     `embedding`: the embedding's backward.
     """
 
@@ -35,6 +39,7 @@ class MicroBatch:
     head: int
     backward_start: int
     backward_end: int
+    last_unshard: int
     block_end: int
     embedding: int
     block_inputs: int
@@ -85,13 +90,17 @@ def tape_mode(
         targets = params.usual_module_names(model, lora.target_modules)
         if upcasts:
             residual_bytes = 4
+    autocast = _autocasts(method, precision, stack)
+    # Under autocast PEFT's 4-bit adapters leave the cast to it, and FSDP2 gathers adapters in
+    # 16 bit; both read their input as it is.
+    casts_adapters = autocast and (method == "qlora" or (is_sharded and stack.fsdp_generation == 2))
     return TapeMode(
         trains_base=trains_base,
         targets=targets,
         lora_rank=0 if trains_base else lora.rank,
         lora_dropout=lora.dropout and not trains_base,
-        adapter_bytes=4 if lora.adapter_dtype == "fp32" else 2,
-        autocast=_autocasts(method, precision, stack),
+        adapter_bytes=4 if lora.adapter_dtype == "fp32" and not casts_adapters else 2,
+        autocast=autocast,
         element_bytes=element_bytes,
         residual_bytes=residual_bytes,
         wide_outputs=upcasts,
@@ -254,6 +263,7 @@ def micro_batch(
         head=stored + tail + logit_gradient + block_input,
         backward_start=stored + block_input + worst_block,
         backward_end=first_stored + block_input + worst_block,
+        last_unshard=stored + LAST_UNSHARD_INPUTS * block_input,
         block_end=first_stored + block_input,
         embedding=block_input + sort,
         block_inputs=block_input * model.num_hidden_layers,

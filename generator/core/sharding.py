@@ -57,6 +57,7 @@ class Transients:
     head: int = 0
     backward_start: int = 0
     backward_end: int = 0
+    last_unshard: int = 0
     block_end: int = 0
     embedding: int = 0
     step: int = 0
@@ -152,6 +153,8 @@ def _fsdp2(case: Case, resident: Resident) -> Transients:
         head=root + block + head,
         backward_start=gathered,
         backward_end=gathered + scatter * block,
+        # Buffer, parameters and the next buffer of three blocks are alive at once.
+        last_unshard=root + head + 3 * block,
         block_end=gathered + (scatter + 1) * block if case.method == "full" else 0,
         embedding=(1 + scatter) * root if case.method == "full" else root,
     )

@@ -9,6 +9,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 
 
 def test_each_error_code_has_its_section_in_order() -> None:
-    headings = re.findall(r"^## .+ \{ #([a-z-]+) \}$", PAGE.read_text(encoding="utf-8"), re.M)
+    text = PAGE.read_text(encoding="utf-8")
+
+    headings = re.findall(r"^## .+ \{ #([a-z-]+) \}$", text, re.MULTILINE)
 
     assert tuple(headings) == ERROR_CODES
