@@ -269,7 +269,9 @@ def _instant(case: Case, own: Shard, moment: tuple[Phase, int, int, int]) -> Ins
             activations=activations,
             buffers=buffers,
             overhead=outside + _slack_bytes(case, activations=activations, others=others),
-            paged_states=own.optimizer_states if case.optimizer.paged else 0,
+            paged_states=own.optimizer_states
+            if case.optimizer.paged and not stack.is_generic
+            else 0,
         ),
         outside=outside,
     )

@@ -68,7 +68,7 @@ def test_lines_are_never_negative_and_add_up_to_the_total(case: Case) -> None:
         ]
         assert min(lines) >= 0
         assert sum(lines) == ledger.total
-        assert ledger.total - ledger.overhead == ledger.allocated
+        assert ledger.total - ledger.overhead == ledger.allocated + ledger.paged_states
 
 
 @given(case=cases(), more=st.integers(1, 4096))
