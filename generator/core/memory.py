@@ -244,7 +244,7 @@ def _outside_bytes(case: Case) -> int:
 def _slack_bytes(case: Case, *, activations: int, others: int) -> int:
     """What PyTorch's caching allocator holds beyond the live tensors.
 
-    Source: S-CALIBRATED: allocator and driver readings of the same runs.
+    Source: S-READINGS, allocator and driver readings of the same runs.
     """
     stack = case.stack
     permille = stack.activation_slack_permille

@@ -25,18 +25,18 @@ pytestmark = pytest.mark.property
 def cases(draw: st.DrawFn) -> Case:
     """A case over all choices of a request."""
     optimizer = draw(st.sampled_from(sorted(CATALOG.optimizers)))
+    implementation = draw(st.sampled_from(CHOICES["optimizer_implementation"]))
+    in_backward = CATALOG.optimizers[optimizer].in_backward or implementation == "in-backward"
     request = {
         "model": draw(st.sampled_from(MODELS)),
         "method": draw(st.sampled_from(CHOICES["method"])),
         "precision": draw(st.sampled_from(CHOICES["precision"])),
         "optimizer": optimizer,
-        "optimizer_implementation": draw(st.sampled_from(CHOICES["optimizer_implementation"])),
+        "optimizer_implementation": implementation,
         "strategy": draw(st.sampled_from(CHOICES["strategy"])),
         "sequence_length": draw(st.integers(1, 1 << 17)),
         "micro_batch_size": draw(st.integers(1, 64)),
-        "gradient_accumulation_steps": 1
-        if CATALOG.optimizers[optimizer].in_backward
-        else draw(st.integers(1, 8)),
+        "gradient_accumulation_steps": 1 if in_backward else draw(st.integers(1, 8)),
         "activation_checkpointing": draw(st.sampled_from(CHOICES["activation_checkpointing"])),
         "attention": draw(st.sampled_from(CHOICES["attention"])),
         "loss": draw(st.sampled_from(CHOICES["loss"])),
