@@ -13,6 +13,7 @@ export CHROME_PATH ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium
 SITE_SOURCES := mkdocs.yml $(shell find catalog generator docs tools -type f \
 	-not -path 'docs/models/*' -not -path 'docs/cards/*' -not -path 'docs/api/v1/*' \
 	-not -path 'docs/assets/pyodide/*' -not -path 'docs/assets/core/*' -not -path 'docs/assets/generated/*' \
+	-not -path docs/llms.txt -not -path docs/robots.txt \
 	-not -name '*.pyc' 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -136,7 +137,7 @@ requirements: venv  ## Compile requirements/*.txt from *.in
 clean:  ## Remove what was generated, built and cached (not .venv and node_modules)
 	rm -rf site .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage htmlcov \
 		docs/models docs/cards docs/api/v1 docs/assets/pyodide docs/assets/core docs/assets/generated \
-		mkdocs.generated.yml
+		docs/llms.txt docs/robots.txt mkdocs.generated.yml
 	find generator tests tools -name __pycache__ -prune -exec rm -rf {} +
 
 # What the targets above stand on

@@ -6,6 +6,7 @@
 import argparse
 import datetime
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -93,9 +94,15 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from generator.emit import build_all
+    from generator.emit import LOCAL_SITE_URL, build_all
 
-    build_all(ROOT / "catalog", Path(arguments.docs), only_models=arguments.models)
+    build_all(
+        ROOT / "catalog",
+        Path(arguments.docs),
+        only_models=arguments.models,
+        # The same variable that mkdocs.yml reads.
+        site_url=os.environ.get("SITE_URL", LOCAL_SITE_URL),
+    )
     return 0
 
 

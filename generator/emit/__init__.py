@@ -17,6 +17,10 @@ from generator.matrix import Matrix
 
 OUTPUT_ROOTS = ("models", "cards", "api/v1", "assets/generated")
 """The only folders below `docs/` that `build` writes to."""
+OUTPUT_FILES = ("llms.txt", "robots.txt")
+"""The only files directly in `docs/` that `build` writes."""
+LOCAL_SITE_URL = "http://127.0.0.1:8000/"
+"""The address of a site that nobody has published, as in mkdocs.yml."""
 
 
 def build(
@@ -27,6 +31,7 @@ def build(
     version: str,
     ledger: Iterable[str] = (),
     pictures: Mapping[str, str] | None = None,
+    site_url: str = LOCAL_SITE_URL,
 ) -> None:
     """Write every page and data file of the matrix below `docs_dir`.
 
@@ -37,8 +42,19 @@ def build(
         version: Digits that name the state of the data.
         ledger: Published addresses; former row ids among them keep an anchor.
         pictures: SVG files of the explanations by name.
+        site_url: Where the site will stand, for what must name it in full.
     """
-    from generator.emit import json_api, pages, parquet, permalinks, redirects, tables_csv
+    from generator.emit import (
+        badges,
+        json_api,
+        llms_txt,
+        pages,
+        parquet,
+        permalinks,
+        redirects,
+        social_cards,
+        tables_csv,
+    )
     from generator.emit.facts import facts_of
     from generator.longest import longest_sequences
     from generator.tables import time_and_cost
@@ -73,6 +89,8 @@ def build(
                 optimizer_names=optimizer_names,
                 former_cards=former,
                 time_rows=times[model_id],
+                model_badges=badges.badges(facts[model_id], view),
+                site_url=site_url,
             )
             _write(staging / "models" / f"{model_id}.md", text)
         for index, card in enumerate(axes.cards):
@@ -91,6 +109,7 @@ def build(
             json_api.files(version=version, facts=facts, views=views, axes=axes, times=times),
             **tables_csv.models_csv(views),
             **{"api/v1/cards.csv": tables_csv.cards_csv(axes.cards)},
+            **badges.files(facts, views),
             **redirects.redirects(
                 "models",
                 {
@@ -102,8 +121,14 @@ def build(
                 "cards", {card.id: (card.name, card.aliases) for card in axes.cards}
             ),
         )
+        written["robots.txt"] = llms_txt.robots_txt(site_url)
+        written["llms.txt"] = llms_txt.llms_txt(
+            site_url=site_url, docs_dir=docs_dir, facts=facts, views=views, cards=axes.cards
+        )
         for path, text in written.items():
             _write(staging / path, text)
+        for path, data in social_cards.files(facts, views).items():
+            _write_bytes(staging / path, data)
         (staging / "api/v1/matrix.parquet").write_bytes(parquet.matrix_parquet(views))
         for name, text in (pictures or {}).items():
             _write(staging / "assets/generated" / name, text)
@@ -113,6 +138,11 @@ def build(
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
 
 
 class _staging:  # noqa: N801
@@ -135,30 +165,38 @@ def _exchange(staging: Path, docs_dir: Path) -> None:
     old = staging / "old"
     moved: list[tuple[Path, Path]] = []
     try:
-        for root in OUTPUT_ROOTS:
+        for root in (*OUTPUT_ROOTS, *OUTPUT_FILES):
             target, kept = docs_dir / root, old / root
             if target.exists():
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 target.rename(kept)
                 moved.append((kept, target))
             target.parent.mkdir(parents=True, exist_ok=True)
-            (staging / root).mkdir(parents=True, exist_ok=True)
+            if root in OUTPUT_ROOTS:
+                (staging / root).mkdir(parents=True, exist_ok=True)
             (staging / root).rename(target)
     except OSError:
         for kept, target in moved:
-            if target.exists():
+            if target.is_dir():
                 shutil.rmtree(target)
             kept.rename(target)
         raise
 
 
-def build_all(catalog_dir: Path, docs_dir: Path, *, only_models: list[str] | None = None) -> None:
+def build_all(
+    catalog_dir: Path,
+    docs_dir: Path,
+    *,
+    only_models: list[str] | None = None,
+    site_url: str = LOCAL_SITE_URL,
+) -> None:
     """Everything that the site needs, from the catalog's files.
 
     Args:
         catalog_dir: `catalog/`.
         docs_dir: The site's source folder.
         only_models: Ids to restrict a quick look to.
+        site_url: Where the site will stand.
     """
     from generator import matrix
     from generator.core.codec import catalog_to_dict
@@ -176,6 +214,7 @@ def build_all(catalog_dir: Path, docs_dir: Path, *, only_models: list[str] | Non
         version=json_api.data_version(sources, root),
         ledger=permalinks.read_ledger(catalog_dir / "permalinks.txt"),
         pictures={f"{name}.svg": figures.render(name) for name in sorted(figures.FIGURES)},
+        site_url=f"{site_url.rstrip('/')}/",
     )
     bundle = json.dumps(
         catalog_to_dict(catalog), ensure_ascii=False, separators=(",", ":"), sort_keys=True

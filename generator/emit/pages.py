@@ -17,6 +17,7 @@ from generator.core.card import Card
 from generator.core.fit import FIT_PERCENT, fit_limit_bytes, tight_limit_bytes
 from generator.core.units import GB, GIB
 from generator.emit import cells
+from generator.emit.badges import Badge
 from generator.emit.facts import ModelFacts
 from generator.tables import (
     card_models,
@@ -165,6 +166,8 @@ def model_page(
     optimizer_names: Mapping[str, str],
     former_cards: Mapping[str, Sequence[str]],
     time_rows: Sequence[time_and_cost.TimeRow],
+    model_badges: Sequence[Badge] = (),
+    site_url: str = "",
 ) -> str:
     """One model's page.
 
@@ -175,6 +178,8 @@ def model_page(
         optimizer_names: Names by id.
         former_cards: Former ids of cards whose row ids keep an anchor, by present id.
         time_rows: Hours and money.
+        model_badges: Its badges, which a README may show.
+        site_url: Where the site will stand, for what is copied elsewhere.
     """
     optimizer = view.axes.default_optimizer
     glance = list(zip(view.axes.methods, fewest_gpus.smallest_setups(view, optimizer), strict=True))
@@ -221,6 +226,8 @@ def model_page(
         time_rows=time_rows,
         time_tokens=COST_TOKENS,
         price_dates=_price_dates(time_rows),
+        badges=model_badges,
+        site_url=site_url,
     )
 
 

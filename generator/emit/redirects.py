@@ -5,7 +5,7 @@ scripts follows the refresh; with scripts the row id of the old address is kept.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from html import escape
 
 ID_PATTERN = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
@@ -28,6 +28,11 @@ PAGE = """\
 """
 
 
+def addressable(aliases: Iterable[str], *, present: Container[str]) -> list[str]:
+    """The aliases that were addresses: those in the form of an id that name nothing else today."""
+    return [alias for alias in aliases if ID_PATTERN.fullmatch(alias) and alias not in present]
+
+
 def redirects(folder: str, entries: Mapping[str, tuple[str, Iterable[str]]]) -> dict[str, str]:
     """Redirect pages of one folder by their path below `docs/`.
 
@@ -37,9 +42,6 @@ def redirects(folder: str, entries: Mapping[str, tuple[str, Iterable[str]]]) -> 
     """
     pages = {}
     for present, (name, aliases) in entries.items():
-        for alias in aliases:
-            if ID_PATTERN.fullmatch(alias) and alias not in entries:
-                pages[f"{folder}/{alias}/index.html"] = PAGE.format(
-                    name=escape(name), target=present
-                )
+        for alias in addressable(aliases, present=entries):
+            pages[f"{folder}/{alias}/index.html"] = PAGE.format(name=escape(name), target=present)
     return pages

@@ -11,7 +11,10 @@ from generator.oracle.case import Case, case_from_dict
 
 ATTENTION_ONLY = ("q_proj", "k_proj", "v_proj", "o_proj")
 
-LATENT_ATTENTION = ("q_proj", "q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj")
+LATENT_ATTENTION = ("q_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj")
+
+LATENT_QUERY_TOO = ("q_a_proj", "q_b_proj", *LATENT_ATTENTION[1:])
+"""Where queries are compressed as well."""
 
 ATTENTION_AND_MLP = (*ATTENTION_ONLY, "gate_proj", "up_proj", "down_proj")
 
@@ -218,7 +221,7 @@ def _experts() -> Iterator[Values]:
     yield from _four_ways("mixtral-8x7b-v0.1", (1024, 1), (4096, 1), **attention)
     yield from _four_ways("deepseek-v2-lite", (1024, 1), (4096, 2), **latent)
     yield from _four_ways("gpt-oss-20b", (1024, 1), (2048, 1), **attention)
-    yield from _four_ways("glm-4.7-flash", (1024, 1), (4096, 1), **latent)
+    yield from _four_ways("glm-4.7-flash", (1024, 1), (4096, 1), target_modules=LATENT_QUERY_TOO)
     yield from _four_ways("moonlight-16b-a3b", (2048, 1), (8192, 1), **latent)
     yield from _four_ways("ernie-4.5-21b-a3b-pt", (1024, 1), (4096, 1), **attention)
     yield from _four_ways(

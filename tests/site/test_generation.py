@@ -78,6 +78,8 @@ def test_a_run_removes_what_it_no_longer_produces_and_touches_nothing_else(
         "cards",
         "api",
         "assets",
+        "llms.txt",
+        "robots.txt",
     }
     assert list((tmp_path / ".cache").iterdir()) == []
 
