@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from generator.core.api import answer
@@ -95,6 +95,8 @@ def test_more_sharding_never_needs_more_resident_state(case: Case, count: int) -
 @given(case=cases())
 @settings(deadline=None, max_examples=100)
 def test_zero_stages_are_equal_on_one_gpu(case: Case) -> None:
+    # DeepSpeed's engine has gradient buckets on one GPU as well, by stage.
+    assume(case.stack.zero_engine != "deepspeed")
     strategies: tuple[Strategy, ...] = ("single", "zero-1", "zero-2", "zero-3")
     totals = {
         peak(replace(case, strategy=strategy, num_gpus=1)).ledger.total for strategy in strategies
