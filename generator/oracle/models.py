@@ -52,6 +52,7 @@ def transformers_config(case: Case) -> Any:
         layer_types = layer_types[: case.num_hidden_layers]
     if layer_types:
         flat["layer_types"] = layer_types
+    flat.setdefault("sliding_window", None)  # Mistral's class defaults to one
     if "kv_lora_rank" in flat:
         flat.setdefault(
             "q_lora_rank", None
