@@ -6,6 +6,7 @@ from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes
 from generator.core.launch.trainer import (
     LEARNING_RATES,
     LORA_DROPOUT,
+    check_optimizer,
     is_bitsandbytes_blockwise,
     read_deepspeed_reference,
     read_optimizer,
@@ -158,6 +159,7 @@ def _optimizer(plan: Plan) -> dict[str, Value]:
         if "optim_target_modules" in found:
             keys["optim_target_modules"] = "all_linear"
         return keys
+    check_optimizer(plan, TOOLS["axolotl"])
     if own == "muon" and ZERO_STAGE[plan.case.strategy] > 0 and not _uses_fsdp(plan):
         raise refuse(
             "optimizer",

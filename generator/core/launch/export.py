@@ -17,6 +17,7 @@ from generator.core.launch import (
 )
 from generator.core.launch.recognise import read_keys
 from generator.core.launch.records import PLACEHOLDER_MODEL, Launch, LaunchFile, Plan
+from generator.core.params import lora_targets
 from generator.core.request import Request
 
 _EXPORTERS: dict[str, Callable[[Plan], Launch]] = {
@@ -30,9 +31,13 @@ _EXPORTERS: dict[str, Callable[[Plan], Launch]] = {
 
 
 def _plan(request: Request, num_gpus: int, catalog: Catalog) -> Plan:
+    case = request.case
+    if case.method != "full":
+        # Raises where the model has no such layer: an estimate would too.
+        lora_targets(case.model, case.lora.target_modules)
     entry = catalog.models.get(request.model_id or "")
     return Plan(
-        case=replace(request.case, num_gpus=num_gpus),
+        case=replace(case, num_gpus=num_gpus),
         card=request.card,
         model_id=request.model_id,
         model_name=entry.hugging_face if entry is not None else PLACEHOLDER_MODEL,

@@ -23,7 +23,21 @@ from generator.core.request import MAX_PARAMETERS, parse
 
 MAX_COUNT_CHARACTERS = 64
 
-_CONFIG_KEYS = ("model_type", "architectures", "num_hidden_layers", "hidden_size", "text_config")
+_CONFIG_KEYS = (
+    "model_type",
+    "architectures",
+    "hidden_size",
+    "intermediate_size",
+    "max_position_embeddings",
+    "n_embd",
+    "n_layer",
+    "num_attention_heads",
+    "num_hidden_layers",
+    "rope_theta",
+    "text_config",
+    "transformers_version",
+    "vocab_size",
+)
 _SCALES = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}
 
 
@@ -109,10 +123,10 @@ def _keys(text: str) -> dict[str, object]:
     )
 
 
-def _format(keys: Mapping[str, object]) -> Format:
-    """The format whose keys the file has most of."""
+def _format(keys: Mapping[str, object]) -> Format | None:
+    """The format whose keys the file has most of; None for a model's config."""
     best: Format | None = None
-    most = 0
+    most = config_hits = sum(key in keys for key in _CONFIG_KEYS)
     for candidate in FORMATS:
         hits = sum(key in keys for key in candidate.signature)
         if candidate.id == "torchtune":
@@ -122,7 +136,7 @@ def _format(keys: Mapping[str, object]) -> Format:
             hits = hits + 5 * components if components else 0
         if hits > most:
             best, most = candidate, hits
-    if best is None:
+    if best is None and config_hits == 0:
         shown = ", ".join(repr(key[:40]) for key in list(keys)[:5]) or "none"
         raise TrainfitError(
             "bad-file",
@@ -160,12 +174,12 @@ def read_keys(text: str, catalog: Catalog) -> Found:
     carried = keys.pop(remainder.JSON_KEY, None)
     if carried is None:
         carried = remainder.find(text)
-    if sum(key in keys for key in _CONFIG_KEYS) >= 2 or "model_type" in keys:
+    found = _format(keys)
+    if found is None:
         model_from_config(keys, name="custom model")
         return Found(
             tool="config", fields={"model": {"config": keys}}, implied=[], ignored=[], notes=[]
         )
-    found = _format(keys)
     reading = Reading(keys, catalog)
     found.read(reading)
     return Found(

@@ -99,6 +99,11 @@ def _adapter(plan: Plan, notes: list[str]) -> dict[str, Value]:
                 "torchtune adapts q_proj, k_proj, v_proj, o_proj, lm_head and the whole MLP "
                 "(gate_proj, up_proj and down_proj together); name those.",
             )
+    if has_head and case.model.tie_word_embeddings:
+        raise refuse(
+            "lora.target_modules",
+            "torchtune cannot adapt a head that is tied to the embeddings; leave out lm_head.",
+        )
     keys: dict[str, Value] = {"lora_attn_modules": attention, "apply_lora_to_mlp": has_mlp}
     if has_head:
         keys["apply_lora_to_output"] = True
@@ -119,7 +124,14 @@ def _adapter(plan: Plan, notes: list[str]) -> dict[str, Value]:
 
 
 def _optimizer(plan: Plan) -> dict[str, Value]:
-    check_optimizer(plan, TOOLS["torchtune"])
+    in_backward = plan.case.optimizer_implementation == "in-backward"
+    if in_backward and plan.is_adapter:
+        raise refuse(
+            "optimizer_implementation",
+            "torchtune steps inside backward only in full fine-tuning; use fused.",
+        )
+    if not in_backward:
+        check_optimizer(plan, TOOLS["torchtune"])
     optimizer = plan.case.optimizer
     component = optimizer.implementation
     if not component.startswith(_IMPORTABLE) or " " in component:
@@ -137,7 +149,7 @@ def _optimizer(plan: Plan) -> dict[str, Value]:
     if argument:
         keys["momentum"] = float_of(argument.removeprefix("momentum=").removesuffix(")"))
     if optimizer.id == "adamw":
-        keys["fused"] = plan.case.optimizer_implementation == "fused"
+        keys["fused"] = plan.case.optimizer_implementation != "foreach"
     return keys
 
 
@@ -244,7 +256,7 @@ def export(plan: Plan) -> Launch:
         }
         keys["save_adapter_weights_only"] = True
     else:
-        keys["optimizer_in_bwd"] = False
+        keys["optimizer_in_bwd"] = case.optimizer_implementation == "in-backward"
     keys |= {
         "loss": {"_component_": _CHUNKED_LOSS if workload.loss == "chunked" else _STANDARD_LOSS},
         "clip_grad_norm": None,
@@ -382,5 +394,4 @@ def read(reading: Reading) -> None:
         reading.used.discard(("enable_activation_offloading",))
         reading.notes.append("Activation offload is not modelled.")
     if reading.flag("optimizer_in_bwd"):
-        reading.used.discard(("optimizer_in_bwd",))
-        reading.notes.append("Steps inside backward are not counted: gradients are.")
+        reading.say("optimizer_implementation", "in-backward")

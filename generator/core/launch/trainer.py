@@ -87,6 +87,12 @@ def check_optimizer(plan: Plan, tool: str) -> None:
     case = plan.case
     optimizer = case.optimizer
     sharded = case.strategy.startswith("zero")
+    if case.optimizer_implementation == "in-backward":
+        # torchtune alone takes it, and does not ask here.
+        raise refuse(
+            "optimizer_implementation",
+            f"{tool} keeps all gradients until the step; torchtune steps inside backward.",
+        )
     if sharded and (optimizer.rank is not None or optimizer.in_backward):
         reason = "projects whole matrices" if optimizer.rank else "steps inside backward"
         raise refuse(

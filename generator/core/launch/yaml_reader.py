@@ -62,21 +62,22 @@ def resolve(text: str) -> object:
             return True
         if lower in _FALSE:
             return False
-    digits = lower.lstrip("+-").replace("_", "")
-    if len(lower) - len(lower.lstrip("+-")) > 1 or not digits or len(digits) > 2 * MAX_DIGITS:
+    body = lower[1:] if lower[0] in "+-" else lower
+    start = body[:2] if lower[0] == "." else body[:1]
+    if start[-1:] not in _DIGITS or len(body) > 2 * MAX_DIGITS:
         return text
+    digits = body.replace("_", "")
     if set(digits) <= _DIGITS:
         # A leading zero means octal to some parsers and decimal to others.
-        is_number = len(digits) <= MAX_DIGITS and (digits == "0" or digits[0] != "0")
+        is_number = len(digits) <= MAX_DIGITS and (body == "0" or body[0] != "0")
         return int(lower.replace("_", "")) if is_number else text
-    mantissa, _, exponent = digits.partition("e")
-    whole, point, fraction = mantissa.partition(".")
+    mantissa, mark, exponent = body.partition("e")
+    whole, point, fraction = mantissa.replace("_", "").partition(".")
     # Without a point, 2e-5 is text to YAML 1.1, and so it is to us.
-    if not point or not set(whole + fraction) <= _DIGITS or not whole + fraction:
+    if not point or not set(whole + fraction) <= _DIGITS:
         return text
-    if "e" in digits and not (exponent[:1] in ("+", "-") and set(exponent[1:]) <= _DIGITS):
-        return text
-    if len(exponent) > 4 or exponent in ("+", "-"):
+    has_sign = exponent[:1] in ("+", "-") and len(exponent) > 1
+    if mark and not (has_sign and set(exponent[1:]) <= _DIGITS and len(exponent) <= 4):
         return text
     value = float(lower.replace("_", ""))
     return text if value in (float("inf"), float("-inf")) else value
@@ -144,8 +145,11 @@ class _Reader:
             return self.sequence(indent, depth)
         return self.mapping(indent, depth)
 
-    def mapping(self, indent: int, depth: int) -> dict[str, object]:
-        found: dict[str, object] = {}
+    def mapping(
+        self, indent: int, depth: int, found: dict[str, object] | None = None
+    ) -> dict[str, object]:
+        """The keys at this indentation, added to `found` where a list item began them."""
+        found = {} if found is None else found
         while self.skip_blank():
             width = self.indent()
             if width < indent:
@@ -168,7 +172,7 @@ class _Reader:
         key, rest_at = self.key(content)
         if key in found:
             raise self.refusal(f"the key {key[:60]!r} for the second time")
-        if key == "<<":
+        if content.startswith("<<"):
             raise self.refusal("a merge key")
         offset = len(self.lines[self.line]) - len(content) + rest_at
         found[key] = self.value(offset, indent, depth, same_indent_list=True)
@@ -272,26 +276,20 @@ class _Reader:
         start = width + len(content) - len(inner)
         if self.is_item(inner):
             raise self.refusal("a list directly inside a list item")
-        if inner and inner[0] not in "[{|>#\"'" and self.looks_like_key(inner):
+        if inner and inner[0] not in "[{|>#" and self.looks_like_key(inner):
             if depth + 1 > MAX_DEPTH:
                 raise self.refusal(f"more than {MAX_DEPTH} levels")
             found: dict[str, object] = {}
             self.entry(inner, start, depth + 1, found)
-            found.update(self.further_keys(found, start, depth + 1))
+            if self.skip_blank() and self.indent() == start:
+                self.mapping(start, depth + 1, found)
             return found
         return self.value(start if inner else width + 1, width, depth, same_indent_list=False)
 
-    def further_keys(self, found: dict[str, object], indent: int, depth: int) -> dict[str, object]:
-        if not self.skip_blank() or self.indent() != indent:
-            return {}
-        more = self.mapping(indent, depth)
-        if set(more) & set(found):
-            self.line -= 1
-            raise self.refusal("a key for the second time in one list item")
-        return more
-
-    @staticmethod
-    def looks_like_key(content: str) -> bool:
+    def looks_like_key(self, content: str) -> bool:
+        if content[0] in "\"'":
+            _, end = self.quoted(content, 0)
+            return content[end:].lstrip(" ").startswith(":")
         comment = content.find(" #")
         bare = (content if comment < 0 else content[:comment]).rstrip(" ")
         return ": " in bare or bare.endswith(":")
@@ -341,6 +339,8 @@ class _Reader:
                 value, at = self.flow_value(at, depth)
                 items.append(value)
             else:
+                if self.lines[self.line].startswith("<<", at):
+                    raise self.refusal("a merge key")
                 key, at = self.flow_value(at, depth)
                 at = self.next_in_flow(at)
                 if not isinstance(key, str) or self.lines[self.line][at] != ":":
