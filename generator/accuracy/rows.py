@@ -223,6 +223,9 @@ def _says(row: Row, words: str) -> bool:
     return words in _text(row, "notes").lower()
 
 
+TRAINERS = ("trl", "accelerate", "trainer", "swift", "xtuner")
+"""Names of a loop that lets go of the model's outputs before backward."""
+
 TRANSFORMERS_BY_TORCH = {
     "2.0": "4.31",
     "2.1": "4.35",
@@ -289,8 +292,10 @@ def _stack(row: Row) -> tuple[str, str | None]:
         return "hf-trainer-kernels", number
     if _says(row, "accelerated-peft"):
         return "fms-acceleration", number
-    if "trl" in text or "transformers" in text:
+    if any(name in text for name in TRAINERS) or "fms-acceleration" in source:
         return "hf-trainer", number
+    if "transformers" in text or "peft" in text:
+        return "pytorch-loop", number
     if strategy.startswith("fsdp"):
         return "accelerate-fsdp", number
     return "hf-trainer", number

@@ -31,6 +31,9 @@ from generator.core.run import AttentionKernel
 LOG_SUM_EXP_BYTES = 4
 """FlashAttention and the memory-efficient kernel keep one FP32 per head and token."""
 FP32_BYTES = 4
+EAGER_BACKWARD_PAIR_BYTES = 8
+"""Softmax backward, per head and pair: the FP32 gradient 4, the 16-bit result 2 and an FP32
+workspace 4, when the 16-bit copy of the probabilities is free again."""
 EAGER_SOFTCAP_PAIR_BYTES = 8
 """Per head and pair of tokens: the 16-bit tanh of a soft cap, the FP32 softmax, its 16-bit copy."""
 
@@ -210,10 +213,13 @@ def _attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, int]:
         # FP32 softmax and its 16-bit copy (with sinks the softmax runs in 16 bit); tanh of a soft
         # cap.
         per_pair = heads * (2 if mixer.sinks else FP32_BYTES + 2)
+        backward_per_pair = heads * EAGER_BACKWARD_PAIR_BYTES
+        if mode.wide_outputs and not mode.autocast:
+            # FP32 scores need no copy, and their gradient is FP32 as well.
+            per_pair = heads * FP32_BYTES
+            backward_per_pair = heads * 3 * FP32_BYTES
         if mixer.logit_softcap:
             per_pair += heads * 2
-        # Softmax backward holds the FP32 gradient, its result and one workspace.
-        backward_per_pair = heads * 3 * FP32_BYTES
     else:
         saved += LOG_SUM_EXP_BYTES * mixer.num_attention_heads
         if kernel == "sdpa" and _needs_mask(mixer, mode):
@@ -249,7 +255,8 @@ def _fused_attention(mixer: Attention, mode: TapeMode) -> tuple[int, int, int, i
     backward = element * (query + 2 * key_value)
     heads = mixer.num_attention_heads
     if mixer.logit_softcap:
-        return saved, heads * EAGER_SOFTCAP_PAIR_BYTES, backward, heads * 3 * FP32_BYTES
+        backward_pair = heads * EAGER_BACKWARD_PAIR_BYTES
+        return saved, heads * EAGER_SOFTCAP_PAIR_BYTES, backward, backward_pair
     return saved + LOG_SUM_EXP_BYTES * heads, 0, backward, 0
 
 
@@ -289,7 +296,7 @@ def _latent_attention(mixer: LatentAttention, mode: TapeMode) -> tuple[int, int,
     backward_per_pair = 0
     if mode.attention == "eager":
         per_pair = heads * (FP32_BYTES + 2)
-        backward_per_pair = heads * 3 * FP32_BYTES
+        backward_per_pair = heads * EAGER_BACKWARD_PAIR_BYTES
     else:
         saved += LOG_SUM_EXP_BYTES * heads
     backward = element * heads * (2 * head_dim + mixer.v_head_dim)

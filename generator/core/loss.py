@@ -99,6 +99,7 @@ def loss_bytes(
     softcap: bool,
     upcasts: bool = True,
     autocast: bool = True,
+    logit_bytes: int = LOGIT_BYTES,
 ) -> LossBytes:
     """Bytes of logits and cross-entropy of one micro-batch on one GPU.
 
@@ -111,6 +112,7 @@ def loss_bytes(
     Args:
         upcasts: The model's class casts the logits to FP32.
         autocast: Cross-entropy casts them even so.
+        logit_bytes: Bytes of a logit as it comes out of the head.
 
     Source: S-TRACKER for the copies, S-LIGER for the fused form.
     """
@@ -121,6 +123,8 @@ def loss_bytes(
         backward = BACKWARD_BYTES[stack.standard_loss] + extra
         if stack.standard_loss != "upcast" and not upcasts:
             forward = backward = AUTOCAST_ONLY_BYTES if autocast else HALF_LOSS_BYTES
+        if stack.holds_outputs:
+            backward += logit_bytes
         if stack.in_place_loss:
             forward -= LOG_SOFTMAX_BYTES // 2 if forward == HALF_LOSS_BYTES else LOG_SOFTMAX_BYTES
             backward = min(backward, forward)

@@ -227,6 +227,7 @@ def micro_batch(
         softcap=model.final_logit_softcap,
         upcasts=model.upcasts_logits,
         autocast=mode.autocast,
+        logit_bytes=4 if mode.wide_outputs and not mode.autocast else mode.element_bytes,
     )
     logit_gradient = 0
     if workload.loss == "standard":

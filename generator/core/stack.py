@@ -70,6 +70,8 @@ class Stack:
     held_logit_bytes: int = 0
     """Bytes per logit of the previous micro-batch that the training loop's own variables keep
     through the next forward."""
+    holds_outputs: bool = False
+    """The training loop keeps the model's outputs, and so the logits, until backward is over."""
     in_place_loss: bool = False
     """A Triton cross-entropy overwrites the FP32 logits with their gradient: no log-softmax is
     kept."""
