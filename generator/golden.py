@@ -23,16 +23,22 @@ OPTIMIZERS = ("adamw", "adamw-8bit", "sgd", "adafactor", "muon", "lion-8bit")
 TOOLS = ("accelerate", "axolotl", "deepspeed", "llama-factory", "torchtune", "trl")
 LAUNCH_FILES = (
     "13 billion parameters",
-    '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, '
-    '"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2}',
-    "base_model: NousResearch/Meta-Llama-3.1-8B-Instruct\nadapter: qlora\nload_in_4bit: true\n"
-    "lora_r: 32\nlora_target_linear: true\nsequence_len: 4096  # tokens\nmicro_batch_size: 2\n"
-    "gradient_accumulation_steps: 4\noptimizer: paged_adamw_8bit\nbf16: auto\n"
-    "gradient_checkpointing: true\nflash_attention: true\ndatasets:\n  - path: a/b\n"
-    "    type: alpaca\n",
-    "model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: sft\nfinetuning_type: full\n"
-    "cutoff_len: 2048\nper_device_train_batch_size: 2\nbf16: true\n"
-    "deepspeed: examples/deepspeed/ds_z3_config.json\n",
+    (
+        '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, '
+        '"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2}'
+    ),
+    (
+        "base_model: NousResearch/Meta-Llama-3.1-8B-Instruct\nadapter: qlora\nload_in_4bit: true\n"
+        "lora_r: 32\nlora_target_linear: true\nsequence_len: 4096  # tokens\nmicro_batch_size: 2\n"
+        "gradient_accumulation_steps: 4\noptimizer: paged_adamw_8bit\nbf16: auto\n"
+        "gradient_checkpointing: true\nflash_attention: true\ndatasets:\n  - path: a/b\n"
+        "    type: alpaca\n"
+    ),
+    (
+        "model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: sft\nfinetuning_type: full\n"
+        "cutoff_len: 2048\nper_device_train_batch_size: 2\nbf16: true\n"
+        "deepspeed: examples/deepspeed/ds_z3_config.json\n"
+    ),
     "base_model: &anchor x\n",
     "base_model: x\nsequence_len: 99999999999\n",
     "unknown: 1\n",
