@@ -20,6 +20,29 @@ MODELS = (
 )
 CARDS = ("h100-sxm-80gb", "rtx-4090-24gb", "t4-16gb", "gb200-nvl72-186gb", "b200-sxm-180gb")
 OPTIMIZERS = ("adamw", "adamw-8bit", "sgd", "adafactor", "muon", "lion-8bit")
+TOOLS = ("accelerate", "axolotl", "deepspeed", "llama-factory", "torchtune", "trl")
+LAUNCH_FILES = (
+    "13 billion parameters",
+    (
+        '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, '
+        '"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2}'
+    ),
+    (
+        "base_model: NousResearch/Meta-Llama-3.1-8B-Instruct\nadapter: qlora\nload_in_4bit: true\n"
+        "lora_r: 32\nlora_target_linear: true\nsequence_len: 4096  # tokens\nmicro_batch_size: 2\n"
+        "gradient_accumulation_steps: 4\noptimizer: paged_adamw_8bit\nbf16: auto\n"
+        "gradient_checkpointing: true\nflash_attention: true\ndatasets:\n  - path: a/b\n"
+        "    type: alpaca\n"
+    ),
+    (
+        "model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: sft\nfinetuning_type: full\n"
+        "cutoff_len: 2048\nper_device_train_batch_size: 2\nbf16: true\n"
+        "deepspeed: examples/deepspeed/ds_z3_config.json\n"
+    ),
+    "base_model: &anchor x\n",
+    "base_model: x\nsequence_len: 99999999999\n",
+    "unknown: 1\n",
+)
 BAD_REQUESTS: tuple[dict[str, Any], ...] = (
     {},
     {"model": "llama-3.1-8bb"},
@@ -33,6 +56,10 @@ BAD_REQUESTS: tuple[dict[str, Any], ...] = (
     {"model": "llama-3.1-8b", "strategy": "single", "num_gpus": 8},
     {"model": "llama-3.1-8b", "method": "lora", "lora": {"target_modules": ["nope"]}},
     {"model": "llama-3.1-8b", "card": "h100"},
+    {"op": "export", "model": "llama-3.1-8b", "tool": "make"},
+    {"op": "export", "model": "qwen3-30b-a3b", "tool": "torchtune"},
+    {"op": "recognise"},
+    {"op": "recognise", "text": 13},
 )
 
 
@@ -61,6 +88,20 @@ def requests() -> Iterator[dict[str, Any]]:
     yield {"op": "grid", "model": "llama-3.1-8b", "method": "qlora", "cards": list(CARDS)}
     yield {"op": "curve", "model": "llama-3.1-8b", "method": "lora"}
     yield {"op": "solve", "model": "llama-3.1-8b", "card": "rtx-4090-24gb", "method": "lora"}
+    for place, tool in enumerate(TOOLS):
+        for method in ("full", "lora", "qlora"):
+            yield {
+                "op": "export",
+                "tool": tool,
+                "model": "llama-3.1-8b",
+                "method": method,
+                "strategy": ("zero-3", "zero-2", "single")[place % 3],
+                "num_gpus": (8, 4, None)[place % 3],
+                "loss": "chunked",
+                "card": "h100-sxm-80gb",
+            }
+    for text in LAUNCH_FILES:
+        yield {"op": "recognise", "text": text}
     yield from BAD_REQUESTS
 
 

@@ -14,11 +14,11 @@ A request is an object with `op`, the operation, and its fields:
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from generator.core import flops, solve, time_constants, time_cost
+from generator.core import flops, solve, time_cost
 from generator.core.card import Card
 from generator.core.catalog import Catalog
 from generator.core.communication import communication
@@ -29,6 +29,7 @@ from generator.core.launch import TOOLS
 from generator.core.memory import Instant, Ledger, case_resident, instants
 from generator.core.request import CHOICES, DEFAULTS, RANGES, Request, parse, parse_json
 from generator.core.run import Case
+from generator.core.set_ups import SetUp, case_step, set_ups_that_fit, usable_counts
 
 LINES = (
     "weights",
@@ -156,30 +157,8 @@ def _throughput(request: Request, case: Case) -> dict[str, Any]:
     if card is None:
         result["note"] = "Speed needs a card."
         return result
-    state = case_resident(case)
-    trained = max(1, state.num_trainable_parameters)
     try:
-        step = time_cost.step_time(
-            model=case.model,
-            card=card,
-            method=case.method,
-            precision=case.precision,
-            strategy=case.strategy,
-            num_gpus=case.num_gpus,
-            sequence_length=workload.sequence_length,
-            micro_batch_size=workload.micro_batch_size,
-            gradient_accumulation_steps=workload.gradient_accumulation_steps,
-            activation_checkpointing=workload.activation_checkpointing,
-            attention=workload.attention,
-            loss=workload.loss,
-            lora_rank=case.lora.rank,
-            target_modules=case.lora.target_modules,
-            adapter_dtype=case.lora.adapter_dtype,
-            trains_head=trains_head,
-            optimizer_state_bytes_per_parameter=state.optimizer_states / trained,
-            optimizer_implementation=case.optimizer_implementation,
-            software=time_constants.SOFTWARE_BY_STACK.get(case.stack.id, time_constants.EAGER),
-        )
+        step = case_step(case, card)
     except TrainfitError as problem:
         result["note"] = problem.message
         return result
@@ -314,16 +293,6 @@ def _changes(case: Case, card: Card, catalog: Catalog) -> list[dict[str, Any]]:
     ]
 
 
-def _counts_for(case: Case, card: Card) -> tuple[int, ...]:
-    """GPU counts that a strategy can use on a card."""
-    counts = gpu_counts(card)
-    if case.strategy == "single":
-        return tuple(count for count in counts if count == 1) or (1,)
-    if case.strategy == "ddp":
-        return tuple(count for count in counts if count > 1)
-    return counts
-
-
 def _grid(request: Request, catalog: Catalog, card_ids: object) -> dict[str, Any]:
     case = request.case
     cards = list(catalog.cards.values())
@@ -340,7 +309,7 @@ def _grid(request: Request, catalog: Catalog, card_ids: object) -> dict[str, Any
 
     rows: list[dict[str, Any]] = []
     for card in cards:
-        counts = _counts_for(case, card)
+        counts = usable_counts(case, card)
         cells: list[dict[str, Any] | None] = []
         for count in RUNGS:
             if count not in counts:
@@ -401,34 +370,35 @@ def _needs_card(request: Request) -> Card:
 def _solve(request: Request, catalog: Catalog) -> dict[str, Any]:
     card = _needs_card(request)
     case = _settle(request)
+    fitting = set_ups_that_fit(request.case, catalog.cards.values(), num_tokens=COST_TOKENS)
     return {
         "num_gpus": case.num_gpus,
         "longest_sequence": solve.longest_sequence(case, card),
         "context_length": case.model.context_length,
         "largest_micro_batch": solve.largest_micro_batch(case, card),
         "fewest_gpus": solve.fewest_gpus(request.case, card),
-        "cheapest": _cheapest(request, catalog),
+        "cheapest": _best(fitting, lambda each: each.usd_per_hour),
+        "cheapest_run": _best(fitting, lambda each: each.usd),
+        "fastest": _best(fitting, lambda each: each.hours),
         "changes": _changes(case, card, catalog),
     }
 
 
-def _cheapest(request: Request, catalog: Catalog) -> dict[str, Any] | None:
-    """The cheapest set-up per hour among cards with a price, or None where none fits."""
-    best: tuple[float, str, int, str] | None = None
-    for card in catalog.cards.values():
-        price = card.price_usd_per_hour
-        if price is None:
-            continue
-        count = solve.fewest_gpus(request.case, card)
-        if count is not None and (best is None or count * price < best[0]):
-            best = (count * price, card.id, count, card.price_date or "unknown")
-    if best is None:
+def _best(found: Iterable[SetUp], key: Callable[[SetUp], float | None]) -> dict[str, Any] | None:
+    """The set-up with the least of something, among those that have it."""
+    ranked = [(value, each) for each in found if (value := key(each)) is not None]
+    if not ranked:
         return None
+    best = min(ranked, key=lambda pair: pair[0])[1]
     return {
-        "card": best[1],
-        "num_gpus": best[2],
-        "usd_per_hour": round(best[0], 4),
-        "price_date": best[3],
+        "card": best.card.id,
+        "num_gpus": best.num_gpus,
+        "total": best.total_bytes,
+        "usd_per_hour": None if best.usd_per_hour is None else round(best.usd_per_hour, 4),
+        "hours": None if best.hours is None else round(best.hours, 2),
+        "usd": None if best.usd is None else round(best.usd, 2),
+        "num_tokens": COST_TOKENS,
+        "price_date": best.card.price_date,
     }
 
 

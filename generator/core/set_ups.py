@@ -1,0 +1,118 @@
+"""Set-ups on which a case fits, with speed and price: the cheapest and the fastest of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from generator.core import time_constants, time_cost
+from generator.core.card import Card
+from generator.core.errors import TrainfitError
+from generator.core.fit import fit_limit_bytes
+from generator.core.ladder import gpu_counts
+from generator.core.memory import case_resident, peak_totals
+from generator.core.run import Case
+from generator.core.time_cost import StepTime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetUp:
+    """One card and count on which a case fits. Money is None where the card has no price, speed
+    where a fact of the card is unknown; money comes with the date of its price.
+    """
+
+    card: Card
+    num_gpus: int
+    total_bytes: int
+    hours: float | None
+    usd_per_hour: float | None
+    usd: float | None
+
+
+def usable_counts(case: Case, card: Card) -> tuple[int, ...]:
+    """GPU counts that a strategy can use on a card.
+
+    Shape: ascending; single is one GPU of any card, DDP needs two.
+    Source: `ladder.gpu_counts`.
+    """
+    counts = gpu_counts(card)
+    if case.strategy == "single":
+        return (1,)
+    if case.strategy == "ddp":
+        return tuple(count for count in counts if count > 1)
+    return counts
+
+
+def case_step(case: Case, card: Card) -> StepTime:
+    """Step time of a case on a card.
+
+    Shape: one optimizer step of all its GPUs.
+
+    Raises:
+        TrainfitError: a fact of the card is unknown (code `missing-fact`).
+
+    Source: `time_cost.step_time`.
+    """
+    workload = case.workload
+    state = case_resident(case)
+    trained = max(1, state.num_trainable_parameters)
+    return time_cost.step_time(
+        model=case.model,
+        card=card,
+        method=case.method,
+        precision=case.precision,
+        strategy=case.strategy,
+        num_gpus=case.num_gpus,
+        sequence_length=workload.sequence_length,
+        micro_batch_size=workload.micro_batch_size,
+        gradient_accumulation_steps=workload.gradient_accumulation_steps,
+        activation_checkpointing=workload.activation_checkpointing,
+        attention=workload.attention,
+        loss=workload.loss,
+        lora_rank=case.lora.rank,
+        target_modules=case.lora.target_modules,
+        adapter_dtype=case.lora.adapter_dtype,
+        trains_head=case.lora.train_head and case.method != "full",
+        optimizer_state_bytes_per_parameter=state.optimizer_states / trained,
+        optimizer_implementation=case.optimizer_implementation,
+        software=time_constants.SOFTWARE_BY_STACK.get(case.stack.id, time_constants.EAGER),
+    )
+
+
+def set_ups_that_fit(case: Case, cards: Iterable[Card], *, num_tokens: int) -> tuple[SetUp, ...]:
+    """Every card and count on which the case fits under its strategy.
+
+    Shape: in the order of `cards`, counts ascending.
+    Counts: hours and money for `num_tokens` at the card's low price.
+    Source: `memory.peak_totals`, `time_cost.step_time`.
+
+    Args:
+        num_tokens: The data set.
+    """
+    found: list[SetUp] = []
+    totals: dict[int, int] = {}
+    for card in cards:
+        counts = usable_counts(case, card)
+        new = [count for count in counts if count not in totals]
+        needs = peak_totals(case, [(case.strategy, count) for count in new])
+        totals.update(zip(new, needs, strict=True))
+        for count in counts:
+            if totals[count] > fit_limit_bytes(card):
+                continue
+            price = card.price_usd_per_hour
+            hours = None
+            try:
+                step = case_step(replace(case, num_gpus=count), card)
+                hours = num_tokens / step.tokens_per_second / time_cost.SECONDS_PER_HOUR
+            except TrainfitError as problem:
+                if problem.code != "missing-fact":
+                    raise
+            found.append(
+                SetUp(
+                    card=card,
+                    num_gpus=count,
+                    total_bytes=totals[count],
+                    hours=hours,
+                    usd_per_hour=None if price is None else price * count,
+                    usd=None if price is None or hours is None else price * count * hours,
+                )
+            )
+    return tuple(found)
