@@ -13,7 +13,7 @@ for (let profile = 0; profile < parameters.profiles; profile += 1) {
     for (let visit = 0; visit < parameters.visits; visit += 1) {
       await page.goto(parameters.url);
       const times = await page.evaluate(timeWorker, {
-        workerUrl: new URL("assets/calculator/worker.js", parameters.url).href,
+        workerUrl: new URL("calculator/worker.js", parameters.url).href,
         request: parameters.request,
         repeated: REPEATED_QUESTIONS,
       });

@@ -57,12 +57,12 @@ export async function withPage(body, { context: contextOptions = {}, launch = {}
   }
 }
 
-/** A browser from the system's packages that asks nobody for anything by itself. */
-export function openBrowser(options = {}) {
+/** How to start a browser from the system's packages that asks nobody for anything by itself. */
+function launchOptions() {
   const executablePath = CANDIDATES.filter(Boolean).find((path) => existsSync(path));
   if (!executablePath)
     throw new Error("no Chromium found: run `make chromium`, or set CHROME_PATH");
-  return chromium.launch({
+  return {
     executablePath,
     args: [
       "--headless=new",
@@ -74,8 +74,17 @@ export function openBrowser(options = {}) {
       "--disable-component-update",
       "--disable-sync",
     ],
-    ...options,
-  });
+  };
+}
+
+/** A browser with a fresh profile. */
+export function openBrowser(options = {}) {
+  return chromium.launch({ ...launchOptions(), ...options });
+}
+
+/** A browser with the profile of a folder, which outlives it: what a visit left is there. */
+export function openProfile(folder) {
+  return chromium.launchPersistentContext(folder, launchOptions());
 }
 
 /** Pyodide in this process, with exactly the files that the site serves. */

@@ -1,14 +1,12 @@
-"""The calculator's link codec and its reader of pasted models, run by Node's own test runner."""
+"""What links leave out and accept is what the core fills in and accepts."""
 
 import json
 import shutil
 import subprocess
-from pathlib import Path
 
 from generator.core.request import CHOICES, DEFAULTS, RANGES
 from tests.browser.support import REPOSITORY_DIR, missing
 
-TESTS_DIR = Path(__file__).resolve().parent
 STATE_MODULE = REPOSITORY_DIR / "docs" / "assets" / "calculator" / "state.js"
 
 
@@ -20,10 +18,6 @@ def run_node(*arguments: str) -> str:
     )
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
     return result.stdout
-
-
-def test_links_and_pasted_models_are_read_as_they_were_written() -> None:
-    run_node("--test", str(TESTS_DIR / "state.test.mjs"))
 
 
 def test_defaults_choices_and_ranges_of_links_are_those_of_the_core() -> None:

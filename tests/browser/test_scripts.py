@@ -1,5 +1,6 @@
 """The suites of the site's own scripts, run by Node's test runner."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -22,3 +23,25 @@ def test_script_suite(run_node: RunNode, suite: Path) -> None:
     )
 
     assert result.returncode == 0, result.stdout[-6000:]
+
+
+CALCULATOR_DIR = REPOSITORY_DIR / "docs" / "assets" / "calculator"
+
+
+def test_the_page_announces_every_module_of_the_calculator() -> None:
+    page = (REPOSITORY_DIR / "docs" / "calculator.md").read_text(encoding="utf-8")
+
+    announced = re.findall(r'rel="modulepreload" href="\.\./assets/calculator/([^"]+)"', page)
+
+    assert announced == sorted(path.name for path in CALCULATOR_DIR.glob("*.js"))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [*CALCULATOR_DIR.glob("*.js"), *(REPOSITORY_DIR / "docs" / "calculator").glob("*.js")],
+    ids=lambda path: path.name,
+)
+def test_lines_of_the_calculator_have_at_most_100_columns(script: Path) -> None:
+    lines = script.read_text(encoding="utf-8").splitlines()
+
+    assert [line for line in lines if len(line) > 100] == []

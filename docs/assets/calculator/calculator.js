@@ -13,6 +13,7 @@ import { copy, download, toCsv, toJson, toMarkdown } from "./export.js";
 import { buildForm } from "./form.js";
 import { CardGrid } from "./grid.js";
 import { describeOwnModel } from "./model-input.js";
+import { keepForOffline } from "./offline.js";
 import {
   decode,
   defaultState,
@@ -31,6 +32,11 @@ const SPEAK_DELAY_MS = 700; // after the last key, so that a screen reader hears
 const SOLVE_DELAY_MS = 120;
 const IDLE_START_MS = 1500;
 
+function whenIdle(callback) {
+  if (globalThis.requestIdleCallback === undefined) setTimeout(callback, IDLE_START_MS);
+  else requestIdleCallback(callback, { timeout: IDLE_START_MS });
+}
+
 class Calculator {
   constructor(root, start) {
     this.root = root;
@@ -44,14 +50,21 @@ class Calculator {
     this.isWaiting = false; // someone waits for an answer while Python starts
     this.engine = new Engine({
       onProgress: (progress) => this.#showProgress(progress),
-      onReady: () => {},
+      onReady: ({ files, isRestored }) => {
+        root.dataset.python = isRestored ? "restored" : "started";
+        whenIdle(() => keepForOffline(root, files));
+      },
       onFailure: (message) => this.#showFailure(message),
     });
+    // A link asks for another answer than the page brings: every moment counts.
+    if (location.hash.includes("=")) this.engine.start();
     this.#build();
     this.form.show(this.state);
     const isOther = this.#readLink();
-    this.#show(start.page, defaultState());
+    this.#showMain(start.page, defaultState());
     if (isOther) this.#compute();
+    // In a task of its own: table and curve take as long as all the rest.
+    else setTimeout(() => this.#showDetails());
     this.#startOnInterest();
   }
 
@@ -114,7 +127,7 @@ class Calculator {
       const width = Math.floor(entry.contentRect.width);
       if (width === this.curveWidth) return;
       this.curveWidth = width;
-      this.#showCurve();
+      if (this.root.dataset.shown !== undefined) this.#showCurve();
     }).observe(this.curveBox);
   }
 
@@ -124,9 +137,7 @@ class Calculator {
     this.root.addEventListener("pointerdown", start, { once: true });
     this.root.addEventListener("keydown", start, { once: true });
     this.root.addEventListener("focusin", start, { once: true });
-    const idle =
-      globalThis.requestIdleCallback ?? ((callback) => setTimeout(callback, IDLE_START_MS));
-    idle(start, { timeout: IDLE_START_MS });
+    whenIdle(start);
   }
 
   /** Takes the state of the address over; false where it holds none, or the one that is there. */
@@ -308,6 +319,12 @@ class Calculator {
   }
 
   #show(page, state) {
+    this.#showMain(page, state);
+    this.#showDetails();
+  }
+
+  /** Verdict, breakdown and figures. */
+  #showMain(page, state) {
     const request = toRequest(state);
     this.shown = { ...page, state, request };
     const card = this.#card();
@@ -324,16 +341,21 @@ class Calculator {
     this.barsBox.replaceChildren(phaseBars(result, card));
     this.ledgerBox.replaceChildren(answer.ledger(result));
     this.runningBox.replaceChildren(answer.running(result, card));
-    this.assumptionsBox.replaceChildren(answer.assumptions(result));
-    this.grid.show(this.#sorted(page.grid), { card: request.card, numGpus: result.num_gpus });
     this.strip.className = `tf-strip verdict-${result.card?.verdict ?? "none"}`;
     setText(this.strip, answer.summary(result, card));
-    this.#showCurve();
-    this.root.dataset.shown = encode(state);
     if (page.solve !== undefined) this.#showSolved(page.solve);
     // Last, when the button that was pressed is gone.
     if (this.isFocusLost && document.activeElement === document.body) this.headBox.focus();
     this.isFocusLost = false;
+  }
+
+  /** What stands below the answer. */
+  #showDetails() {
+    const { estimate, grid, request, state } = this.shown;
+    this.grid.show(this.#sorted(grid), { card: request.card, numGpus: estimate.num_gpus });
+    this.#showCurve();
+    this.assumptionsBox.replaceChildren(answer.assumptions(estimate));
+    this.root.dataset.shown = encode(state);
   }
 
   /** The table's rows by memory, so that the line between what fits and what does not is a line. */
@@ -514,6 +536,7 @@ function mount() {
   new Calculator(root, JSON.parse(document.getElementById("tf-start").textContent));
 }
 
+// The script stands behind the calculator in the page, so that is there, whatever else is not yet.
 mount();
 // With instant navigation the theme swaps the page's content and announces it here.
-globalThis.document$?.subscribe(mount);
+addEventListener("DOMContentLoaded", () => globalThis.document$?.subscribe(mount));

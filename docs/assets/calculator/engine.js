@@ -3,6 +3,7 @@
    One call is in flight at a time. Each kind of question has one waiting place, and a newer
    question takes it over: while someone types, only the first and the latest state are computed. */
 
+const WORKER_URL = new URL("../../calculator/worker.js", import.meta.url);
 const START_LIMIT_MS = 120_000; // 6 MB over a slow line
 const ANSWER_LIMIT_MS = 20_000;
 
@@ -16,7 +17,7 @@ export class Engine {
 
   /**
    * @param {{onProgress: (progress: {label: string, share: number}) => void,
-   *          onReady: () => void, onFailure: (message: string) => void}} listener
+   *          onReady: (loaded: object) => void, onFailure: (message: string) => void}} listener
    */
   constructor(listener) {
     this.listener = listener;
@@ -31,7 +32,7 @@ export class Engine {
     if (this.#state === "starting" || this.#state === "ready") return;
     this.#state = "starting";
     try {
-      this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+      this.#worker = new Worker(WORKER_URL, { type: "module" });
     } catch (error) {
       this.#fail(`this browser did not start a worker (${error.message})`);
       return;
@@ -88,7 +89,7 @@ export class Engine {
     } else if (message.type === "ready") {
       clearTimeout(this.#watchdog);
       this.#state = "ready";
-      this.listener.onReady();
+      this.listener.onReady(message);
       this.#sendNext();
     } else if (message.type === "failed") {
       this.#fail(message.message);
