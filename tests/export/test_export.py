@@ -197,6 +197,18 @@ def test_what_a_tool_does_otherwise_is_said(
         pytest.param("torchtune", {"strategy": "ddp"}, "strategy", id="torchtune-ddp"),
         pytest.param("torchtune", {"model": "qwen3-8b"}, "model", id="torchtune-model"),
         pytest.param("torchtune", {"loss": "fused"}, "loss", id="torchtune-loss"),
+        pytest.param(
+            "torchtune",
+            {"method": "lora", "lora": {"train_embeddings": True}},
+            "lora.train_embeddings",
+            id="torchtune-embeddings",
+        ),
+        pytest.param(
+            "torchtune",
+            {"method": "qlora", "lora": {"base_dtype": "int8"}},
+            "lora.base_dtype",
+            id="torchtune-int8",
+        ),
         pytest.param("torchtune", {"card": "t4-16gb"}, "precision", id="torchtune-fp16"),
         pytest.param(
             "torchtune",
@@ -293,3 +305,11 @@ def test_torchtune_alone_steps_inside_backward() -> None:
     assert keys(launch)["optimizer_in_bwd"] is True
     with pytest.raises(TrainfitError, match="steps inside backward"):
         export("trl", **fields)
+
+
+def test_foreach_and_the_tokenizer_of_phi_4() -> None:
+    foreach = keys(export("trl", optimizer_implementation="foreach"))
+    phi = keys(export("torchtune", model="phi-4", loss="chunked"))
+
+    assert foreach["optim"] == "adamw_torch"
+    assert phi["tokenizer"]["merges_path"].endswith("merges.txt")

@@ -69,6 +69,8 @@ FILES = (
     "empty_map: {}\nempty_list: []\n",
     "\ufeffa: 1\r\nb: 2\r\n",
     "list:\n  -\n    a: 1\n  - b: 2\n",
+    "last: 1\ntext: |\n  to the end",
+    "flow: [one #two\n  , three]\n",
 )
 
 
@@ -98,6 +100,8 @@ def test_an_empty_file_has_no_keys() -> None:
         pytest.param("a: !!python/object:os.system x\n", 1, "tag", id="tag"),
         pytest.param("a: 1\n---\nb: 2\n", 2, "second document", id="documents"),
         pytest.param("a: 1\n<<: {b: 2}\n", 2, "merge key", id="merge"),
+        pytest.param("a: {<<: {b: 2}}\n", 1, "merge key", id="merge-in-braces"),
+        pytest.param("a: [*x]\n", 1, "alias", id="alias-in-brackets"),
         pytest.param("%YAML 1.2\n---\na: 1\n", 1, "directive", id="directive"),
         pytest.param("- a\n- b\n", 1, "list", id="top-list"),
         pytest.param("a: 1\na: 2\n", 2, "second time", id="duplicate"),
@@ -138,6 +142,11 @@ def test_what_is_not_read_is_refused_with_its_line(text: str, line: int, word: s
         pytest.param("a: " + "[" * 10_000, "bad-file", id="deep-brackets"),
         pytest.param("".join(" " * i + f"k{i}:\n" for i in range(300)), "bad-file", id="deep-maps"),
         pytest.param("a:\n" + "- " * 10_000, "bad-file", id="deep-items"),
+        pytest.param(
+            "a:\n" + "".join("  " * i + "- b:\n" for i in range(40)),
+            "bad-file",
+            id="deep-item-maps",
+        ),
         pytest.param("".join(f"k{i}: 1\n" for i in range(12_000)), "bad-file", id="many-keys"),
         pytest.param("a: [" + "1," * 90_000 + "]", "bad-file", id="many-items"),
     ],

@@ -344,7 +344,7 @@ def read(reading: Reading) -> None:
     reading.integer("sequence_length", 512, "sequence_len")
     reading.integer("micro_batch_size", 1, "micro_batch_size")
     reading.integer("gradient_accumulation_steps", 1, "gradient_accumulation_steps")
-    read_optimizer(reading, "optimizer", "adamw_torch_fused")
+    read_optimizer(reading, "optimizer")
     has_deepspeed = _read_sharding(reading)
     _read_precision(reading, has_deepspeed=has_deepspeed)
     _read_attention(reading)

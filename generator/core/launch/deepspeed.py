@@ -119,7 +119,7 @@ def config(plan: Plan, *, companion: bool) -> dict[str, Value]:
     section = _OPTIMIZERS.get(case.optimizer.id)
     if section is None or companion:
         keys["zero_allow_untested_optimizer"] = True
-    elif not companion:
+    else:
         keys["optimizer"] = section
     return keys
 

@@ -80,13 +80,9 @@ def export(request: Request, tool: object, *, num_gpus: int, catalog: Catalog) -
     if not isinstance(tool, str) or tool not in TOOLS:
         raise TrainfitError("unknown-id", "tool", f"tool must be one of {', '.join(TOOLS)}.")
     launch = _EXPORTERS[tool](_plan(request, num_gpus, catalog))
-    files: list[LaunchFile] = []
+    whole = [_with_remainder(file, request, catalog) for file in launch.files]
+    files = [own if new is None else new for own, new in zip(launch.files, whole, strict=True)]
     notes = list(launch.notes)
-    for file in launch.files:
-        whole = _with_remainder(file, request, catalog)
-        if whole is None:
-            note = "The model's config is too long for the file: keep it to paste back."
-            if note not in notes:
-                notes.append(note)
-        files.append(file if whole is None else whole)
+    if None in whole:
+        notes.append("The model's config is too long for the file: keep it to paste back.")
     return replace(launch, files=tuple(files), notes=tuple(notes))

@@ -280,7 +280,7 @@ def _read_optimizer(reading: Reading) -> None:
         reading.say("optimizer", "apollo-mini" if rank == 1 else "apollo")
         reading.get("apollo_target")
     else:
-        read_optimizer(reading, "optim", "adamw_torch_fused")
+        read_optimizer(reading, "optim")
         return
     if rank not in (1, 128):
         reading.notes.append("GaLore and APOLLO are counted with rank 128.")

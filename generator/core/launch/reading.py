@@ -45,12 +45,9 @@ def find_model(name: str, catalog: Catalog) -> str | None:
     candidate = name.strip().rstrip("/").lower()[:300]
     candidates = [candidate, candidate.rsplit("/", 1)[-1]]
     for _ in range(_SUFFIX_ROUNDS):
-        last = candidates[-1]
-        shorter = last
+        shorter = candidates[-1]
         for suffix in _MODEL_SUFFIXES:
             shorter = shorter.removesuffix(suffix)
-        if shorter == last:
-            break
         candidates.append(shorter)
     candidates += [each.removeprefix("meta-") for each in candidates[1:]]
     for each in candidates:
@@ -89,15 +86,14 @@ class Reading:
         self.fields[field] = value
 
     def imply(self, field: str, value: object) -> None:
-        """Notes a field that the file leaves to the tool's default, unless it was given.
+        """Notes a field that the file leaves to the tool's default.
 
         Args:
             field: Dotted name of a request field.
             value: The tool's default.
         """
-        if field not in self.fields:
-            self.fields[field] = value
-            self.implied.append(field)
+        self.fields[field] = value
+        self.implied.append(field)
 
     def get(self, *path: str) -> object:
         """The value at a path, or None where it is absent, null or left to the tool (`auto`).
@@ -112,14 +108,6 @@ class Reading:
             value = value[key]
         self.used.add(path)
         return None if value == "auto" else value
-
-    def has(self, *path: str) -> bool:
-        """Whether there is a value at a path.
-
-        Args:
-            path: The keys from the top of the file.
-        """
-        return self.get(*path) is not None
 
     @staticmethod
     def wrong(path: tuple[str, ...], value: object, wanted: str) -> TrainfitError:

@@ -185,7 +185,7 @@ def read_keys(text: str, catalog: Catalog) -> Found:
     return Found(
         tool=found.id,
         fields=reading.fields,
-        implied=[name for name in reading.implied if name in reading.fields],
+        implied=reading.implied,
         ignored=reading.ignored(),
         notes=reading.notes,
         carried=carried,

@@ -150,21 +150,17 @@ def arguments_of(value: object) -> dict[str, str]:
     return {key: inner for key, _, inner in pairs if key}
 
 
-def read_optimizer(reading: Reading, key: str, default: str) -> None:
-    """The optimizer, told apart by its arguments where two share a name.
+def read_optimizer(reading: Reading, key: str) -> None:
+    """The optimizer, told apart by its arguments where two share a name; fused AdamW without one.
 
     Args:
         reading: The file.
         key: `optim`, or the tool's own word for it.
-        default: The Trainer's name of what runs without the key.
     """
     name = reading.word(key)
     if name is None:
-        reading.imply("optimizer", reading.catalog.optimizer(default).id)
-        name = default
-        if default.startswith("adamw_torch"):
-            fused = default.endswith("_fused")
-            reading.imply("optimizer_implementation", "fused" if fused else "foreach")
+        reading.imply("optimizer", "adamw")
+        reading.imply("optimizer_implementation", "fused")
         return
     reading.get("optim_target_modules")
     arguments = arguments_of(reading.get("optim_args"))

@@ -248,7 +248,7 @@ def read(reading: Reading) -> None:
     reading.integer("sequence_length", 1024, "max_seq_length" if older else "max_length")
     reading.integer("micro_batch_size", 8, "per_device_train_batch_size")
     reading.integer("gradient_accumulation_steps", 1, "gradient_accumulation_steps")
-    read_optimizer(reading, "optim", "adamw_torch_fused")
+    read_optimizer(reading, "optim")
     has_deepspeed = read_deepspeed_reference(reading)
     if not has_deepspeed:
         reading.imply("strategy", "single")

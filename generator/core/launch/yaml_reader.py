@@ -160,9 +160,7 @@ class _Reader:
             if content.startswith(("---", "...")) and content.rstrip() in ("---", "..."):
                 raise self.refusal("a second document")
             if self.is_item(content):
-                if indent > 0 or found:
-                    raise self.refusal("a list item among keys")
-                raise self.refusal("a list where the file needs keys")
+                raise self.refusal("a list item among keys")
             self.entry(content, indent, depth, found)
         return found
 
