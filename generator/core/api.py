@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from generator.core import flops, solve, time_cost
+from generator.core.band import band
 from generator.core.card import Card
 from generator.core.catalog import Catalog
 from generator.core.communication import communication
@@ -213,16 +214,12 @@ def _formula(case: Case) -> dict[str, Any]:
     }
 
 
-def _band(ledger: Ledger) -> tuple[int, int]:
-    return ledger.total, ledger.total
-
-
 def _estimate(request: Request, catalog: Catalog) -> dict[str, Any]:
     case = _settle(request)
     found = instants(case)
     worst = _worst(found)
     state = case_resident(case)
-    low, high = _band(worst.ledger)
+    low, high = band(case, worst.ledger)
     result: dict[str, Any] = {
         "per_gpu": _lines(worst.ledger),
         "allocated": max(instant.ledger.allocated for instant in found),
@@ -347,7 +344,7 @@ def _curve(request: Request, lengths: object) -> dict[str, Any]:
     for length in lengths:
         workload = replace(case.workload, sequence_length=length)
         ledger = _worst(instants(replace(case, workload=workload))).ledger
-        low_total, high_total = _band(ledger)
+        low_total, high_total = band(case, ledger)
         points.append(
             {
                 "sequence_length": length,
