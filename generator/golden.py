@@ -56,6 +56,9 @@ BAD_REQUESTS: tuple[dict[str, Any], ...] = (
     {"model": "llama-3.1-8b", "strategy": "single", "num_gpus": 8},
     {"model": "llama-3.1-8b", "method": "lora", "lora": {"target_modules": ["nope"]}},
     {"model": "llama-3.1-8b", "card": "h100"},
+    {"model": "llama-3.1-8b", "card": {"memory_gb": 24, "id": "rtx-4090-24gb"}},
+    {"model": "llama-3.1-8b", "dataset": {"num_samples": 1000}},
+    {"model": "llama-3.1-8b", "price_usd_per_hour": -1},
     {"op": "export", "model": "llama-3.1-8b", "tool": "make"},
     {"op": "export", "model": "qwen3-30b-a3b", "tool": "torchtune"},
     {"op": "recognise"},
@@ -88,6 +91,19 @@ def requests() -> Iterator[dict[str, Any]]:
     yield {"op": "grid", "model": "llama-3.1-8b", "method": "qlora", "cards": list(CARDS)}
     yield {"op": "curve", "model": "llama-3.1-8b", "method": "lora"}
     yield {"op": "solve", "model": "llama-3.1-8b", "card": "rtx-4090-24gb", "method": "lora"}
+    yield {
+        "model": "llama-3.1-8b",
+        "method": "qlora",
+        "card": {"id": "rtx-4090-24gb", "reserved_gb": 1.5},
+        "dataset": {
+            "num_samples": 50_000,
+            "tokens_per_sample": 400,
+            "epochs": 3,
+            "packing": False,
+        },
+        "price_usd_per_hour": 0.4,
+    }
+    yield {"model": "llama-3.1-8b", "method": "lora", "card": {"memory_gb": 20}}
     for place, tool in enumerate(TOOLS):
         for method in ("full", "lora", "qlora"):
             yield {

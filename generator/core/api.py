@@ -2,9 +2,11 @@
 
 A request is an object with `op`, the operation, and its fields:
 
-- `estimate` (the default), `solve`: a request's fields.
-- `grid`: also `cards`, a list of ids. `curve`: also `sequence_lengths`.
-- `page`: `estimate`, `grid` and `curve` at once.
+- `estimate` (the default), `solve`: a request's fields, and for hours and money `dataset`
+  (`num_tokens`, or `num_samples` with `tokens_per_sample`; `epochs`; `packing`) and
+  `price_usd_per_hour` in place of the card's own.
+- `grid`: a request's fields and `cards`, a list of ids. `curve`: also `sequence_lengths`.
+- `page`: `estimate`, `grid` and `curve` at once, with the fields of all three.
 - `export`: also `tool`, an id of `launch.TOOLS`. Gives `files` (`filename`, `text`), the `command`
   that starts the run, and `notes` on what the tool does otherwise.
 - `recognise`: only `text`, a launch file, a config.json or a parameter count. Gives `tool` (what
@@ -23,12 +25,25 @@ from generator.core.band import band
 from generator.core.card import Card
 from generator.core.catalog import Catalog
 from generator.core.communication import communication
+from generator.core.dataset import Dataset
 from generator.core.errors import TrainfitError
 from generator.core.fit import tight_limit_bytes, verdict, verdict_name
 from generator.core.ladder import RUNGS, climb, default_gpus, gpu_counts
 from generator.core.launch import TOOLS
 from generator.core.memory import Instant, Ledger, case_resident, instants
-from generator.core.request import CHOICES, DEFAULTS, RANGES, Request, parse, parse_json
+from generator.core.request import (
+    CHOICES,
+    DATASET_DEFAULTS,
+    DEFAULT_NUM_TOKENS,
+    DEFAULTS,
+    NUMBER_RANGES,
+    RANGES,
+    Request,
+    parse,
+    parse_dataset,
+    parse_json,
+    with_price,
+)
 from generator.core.run import Case
 from generator.core.set_ups import SetUp, case_step, set_ups_that_fit, usable_counts
 
@@ -44,8 +59,10 @@ LINES = (
 OPERATIONS = ("estimate", "grid", "curve", "solve", "page", "export", "recognise", "describe")
 DEFAULT_CURVE_LENGTHS = tuple(512 << step for step in range(10))
 EIGHT_BIT_OPTIMIZER = "adamw-8bit"
-COST_TOKENS = 100_000_000
-"""The data set that time and cost are quoted for."""
+COST_TOKENS = DEFAULT_NUM_TOKENS
+"""The data set that time and cost are quoted for where the request has none."""
+ABOUT_COST = ("estimate", "page", "solve")
+"""Operations that answer with hours and money."""
 
 
 def _lines(ledger: Ledger) -> dict[str, int]:
@@ -100,6 +117,9 @@ def _assumptions(request: Request, case: Case) -> list[str]:
                 f"{card.name} has no FlashAttention: PyTorch's memory-efficient kernel, "
                 "which keeps the same tensors."
             )
+        named = request.filled["card"]
+        if isinstance(named, dict) and "reserved_gb" in named:
+            notes.append(f"Other programs hold {named['reserved_gb']:g} GB of the card.")
         if case.num_gpus not in card.allowed_gpu_counts:
             counts = ", ".join(str(count) for count in gpu_counts(card))
             notes.append(f"The tables list {card.name} in counts of {counts}.")
@@ -134,7 +154,7 @@ def _communication(case: Case) -> dict[str, Any]:
     }
 
 
-def _throughput(request: Request, case: Case) -> dict[str, Any]:
+def _throughput(request: Request, case: Case, dataset: Dataset) -> dict[str, Any]:
     """Speed, hours and money on the request's card; only FLOPs where a fact of the card is
     unknown.
     """
@@ -168,7 +188,12 @@ def _throughput(request: Request, case: Case) -> dict[str, Any]:
         tokens_per_second_low=step.low * case.num_gpus,
         tokens_per_second_high=step.high * case.num_gpus,
         num_gpus=case.num_gpus,
-        num_tokens=COST_TOKENS,
+        num_tokens=dataset.num_tokens,
+        num_samples=dataset.num_samples,
+        tokens_per_sample=dataset.tokens_per_sample,
+        sequence_length=workload.sequence_length,
+        packing=dataset.packing,
+        epochs=dataset.epochs,
         price_usd_per_hour=card.price_usd_per_hour,
         price_usd_per_hour_high=card.price_usd_per_hour_high,
         price_date=card.price_date,
@@ -183,9 +208,12 @@ def _throughput(request: Request, case: Case) -> dict[str, Any]:
         "mfu": round(step.mfu, 4),
         "hfu": round(step.hfu, 4),
         "cost": {
-            "num_tokens": COST_TOKENS,
-            "hours": round(spent.hours, 2),
-            "gpu_hours": round(spent.gpu_hours, 2),
+            "num_tokens": spent.num_tokens,
+            "num_processed_tokens": spent.num_processed_tokens,
+            "hours": round(spent.hours, 4),
+            "hours_low": round(spent.hours_low, 4),
+            "hours_high": round(spent.hours_high, 4),
+            "gpu_hours": round(spent.gpu_hours, 4),
             "usd": None if spent.usd is None else round(spent.usd, 2),
             "usd_low": None if spent.usd_low is None else round(spent.usd_low, 2),
             "usd_high": None if spent.usd_high is None else round(spent.usd_high, 2),
@@ -214,7 +242,7 @@ def _formula(case: Case) -> dict[str, Any]:
     }
 
 
-def _estimate(request: Request, catalog: Catalog) -> dict[str, Any]:
+def _estimate(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, Any]:
     case = _settle(request)
     found = instants(case)
     worst = _worst(found)
@@ -232,7 +260,7 @@ def _estimate(request: Request, catalog: Catalog) -> dict[str, Any]:
         "num_trainable_parameters": state.num_trainable_parameters,
         "card": None,
         "communication": _communication(case),
-        "throughput": _throughput(request, case),
+        "throughput": _throughput(request, case, dataset),
         "phases": _phases(found),
         "formula": _formula(case),
         "assumptions": _assumptions(request, case),
@@ -290,13 +318,22 @@ def _changes(case: Case, card: Card, catalog: Catalog) -> list[dict[str, Any]]:
     ]
 
 
+def _cards(request: Request, catalog: Catalog, ids: list[str] | None = None) -> list[Card]:
+    """Cards of the catalog, the request's own as the request has it: its price, what is left."""
+    own = request.card
+    if ids is None:
+        known = dict(catalog.cards)
+        return list((known if own is None else {**known, own.id: own}).values())
+    return [own if own is not None and own.id == each else catalog.cards[each] for each in ids]
+
+
 def _grid(request: Request, catalog: Catalog, card_ids: object) -> dict[str, Any]:
     case = request.case
-    cards = list(catalog.cards.values())
+    cards = _cards(request, catalog)
     if card_ids is not None:
         if not isinstance(card_ids, list) or not all(isinstance(each, str) for each in card_ids):
             raise TrainfitError("wrong-type", "cards", "cards must be a list of card ids.")
-        cards = [catalog.card(each) for each in card_ids]
+        cards = _cards(request, catalog, [catalog.card(each).id for each in card_ids])
     totals: dict[int, int] = {}
 
     def total(count: int) -> int:
@@ -364,24 +401,31 @@ def _needs_card(request: Request) -> Card:
     return request.card
 
 
-def _solve(request: Request, catalog: Catalog) -> dict[str, Any]:
+def _solve(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, Any]:
     card = _needs_card(request)
     case = _settle(request)
-    fitting = set_ups_that_fit(request.case, catalog.cards.values(), num_tokens=COST_TOKENS)
+    num_tokens = dataset.processed_tokens(case.workload.sequence_length)
+    fitting = set_ups_that_fit(request.case, _cards(request, catalog), num_tokens=num_tokens)
+
+    def best(key: Callable[[SetUp], float | None]) -> dict[str, Any] | None:
+        return _best(fitting, key, num_tokens)
+
     return {
         "num_gpus": case.num_gpus,
         "longest_sequence": solve.longest_sequence(case, card),
         "context_length": case.model.context_length,
         "largest_micro_batch": solve.largest_micro_batch(case, card),
         "fewest_gpus": solve.fewest_gpus(request.case, card),
-        "cheapest": _best(fitting, lambda each: each.usd_per_hour),
-        "cheapest_run": _best(fitting, lambda each: each.usd),
-        "fastest": _best(fitting, lambda each: each.hours),
+        "cheapest": best(lambda each: each.usd_per_hour),
+        "cheapest_run": best(lambda each: each.usd),
+        "fastest": best(lambda each: each.hours),
         "changes": _changes(case, card, catalog),
     }
 
 
-def _best(found: Iterable[SetUp], key: Callable[[SetUp], float | None]) -> dict[str, Any] | None:
+def _best(
+    found: Iterable[SetUp], key: Callable[[SetUp], float | None], num_tokens: int
+) -> dict[str, Any] | None:
     """The set-up with the least of something, among those that have it."""
     ranked = [(value, each) for each in found if (value := key(each)) is not None]
     if not ranked:
@@ -394,7 +438,7 @@ def _best(found: Iterable[SetUp], key: Callable[[SetUp], float | None]) -> dict[
         "usd_per_hour": None if best.usd_per_hour is None else round(best.usd_per_hour, 4),
         "hours": None if best.hours is None else round(best.hours, 2),
         "usd": None if best.usd is None else round(best.usd, 2),
-        "num_tokens": COST_TOKENS,
+        "num_tokens": num_tokens,
         "price_date": best.card.price_date,
     }
 
@@ -432,9 +476,9 @@ def describe(catalog: Catalog) -> dict[str, Any]:
     field.
     """
     return {
-        "defaults": DEFAULTS,
+        "defaults": {**DEFAULTS, "dataset": DATASET_DEFAULTS, "price_usd_per_hour": None},
         "choices": {name: list(values) for name, values in CHOICES.items()},
-        "ranges": {name: list(bounds) for name, bounds in RANGES.items()},
+        "ranges": {name: list(bounds) for name, bounds in (RANGES | NUMBER_RANGES).items()},
         "gpu_counts": list(RUNGS),
         "models": [
             {
@@ -482,19 +526,22 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
     tool = fields.pop("tool", None) if operation == "export" else None
     card_ids = fields.pop("cards", None) if operation in ("grid", "page") else None
     lengths = fields.pop("sequence_lengths", None) if operation in ("curve", "page") else None
-    request = parse(fields, catalog)
+    is_about_cost = operation in ABOUT_COST
+    dataset = parse_dataset(fields.pop("dataset", None) if is_about_cost else None)
+    price = fields.pop("price_usd_per_hour", None) if is_about_cost else None
+    request = with_price(parse(fields, catalog), price)
     if operation == "estimate":
-        return _estimate(request, catalog)
+        return _estimate(request, catalog, dataset)
     if operation == "grid":
         return _grid(request, catalog, card_ids)
     if operation == "curve":
         return _curve(request, lengths)
     if operation == "solve":
-        return _solve(request, catalog)
+        return _solve(request, catalog, dataset)
     if operation == "export":
         return _export(request, catalog, tool)
     return {
-        "estimate": _estimate(request, catalog),
+        "estimate": _estimate(request, catalog, dataset),
         "grid": _grid(request, catalog, card_ids),
         "curve": _curve(request, lengths),
     }

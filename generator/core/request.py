@@ -6,10 +6,11 @@ fault is a `TrainfitError` that names the field and the remedy.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from generator.core.card import Card
+from generator.core.card import GPU_COUNTS_BY_FORM, GPUS_PER_NODE_BY_FORM, Card
 from generator.core.catalog import Catalog
+from generator.core.dataset import Dataset
 from generator.core.errors import TrainfitError
 from generator.core.hf_config import model_from_config, model_from_parameter_count
 from generator.core.model import Model
@@ -77,7 +78,31 @@ RANGES: dict[str, tuple[int, int]] = {
     "micro_batch_size": (1, 65_536),
     "gradient_accumulation_steps": (1, 1_048_576),
     "lora.rank": (1, 65_536),
+    "card.memory_gb": (1, 10_000),
+    "dataset.num_tokens": (1, 10**15),
+    "dataset.num_samples": (1, 10**12),
+    "dataset.tokens_per_sample": (1, 16_777_216),
 }
+
+NUMBER_RANGES: dict[str, tuple[float, float]] = {
+    "card.reserved_gb": (0.0, 10_000.0),
+    "dataset.epochs": (0.001, 1_000.0),
+    "price_usd_per_hour": (0.001, 10_000.0),
+}
+"""As `RANGES`, for numbers that need not be whole."""
+
+DATASET_DEFAULTS: dict[str, object] = {
+    "num_tokens": None,
+    "num_samples": None,
+    "tokens_per_sample": None,
+    "epochs": 1,
+    "packing": True,
+}
+"""What a data set leaves out; without any size it has `DEFAULT_NUM_TOKENS`."""
+DEFAULT_NUM_TOKENS = 100_000_000
+
+PRICE_GIVEN = "given"
+"""Stands where the month of a price would, when the price came with the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,11 +183,11 @@ def _shown(value: object) -> str:
 def _check_fields(given: Mapping[str, object], known: tuple[str, ...], prefix: str) -> None:
     for name in given:
         if name not in known:
-            hint = did_you_mean(str(name)[:80], known)
+            hint = did_you_mean(str(name)[:80], known) or f"; known are {', '.join(known)}."
             raise TrainfitError(
                 "unknown-field",
                 prefix + str(name)[:80],
-                f"There is no field {_shown(name)}{hint or '; known are ' + ', '.join(known)}",
+                f"There is no field {_shown(name)}{hint}",
             )
 
 
@@ -198,6 +223,23 @@ def _integer(name: str, value: object) -> int:
             f"{name} is {_shown(value)}; use a whole number from {low} to {high:,}.",
         )
     return value
+
+
+def _number(name: str, value: object) -> float:
+    low, high = NUMBER_RANGES[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TrainfitError(
+            "wrong-type",
+            name,
+            f"{name} is {_shown(value)}; use a number from {low:g} to {high:,g}.",
+        )
+    if not low <= value <= high:
+        raise TrainfitError(
+            "out-of-range",
+            name,
+            f"{name} is {_shown(value)}; use a number from {low:g} to {high:,g}.",
+        )
+    return float(value)
 
 
 def _boolean(name: str, value: object) -> bool:
@@ -301,6 +343,133 @@ def _lora(value: object) -> Lora:
     )
 
 
+def _card(value: object, catalog: Catalog) -> tuple[Card | None, object]:
+    """The card to judge on, and how the request names it: null, an id, or an object with the size
+    of one's own card or with what other programs hold of one.
+    """
+    if value is None:
+        return None, None
+    if isinstance(value, str):
+        card = catalog.card(_name("card", value))
+        return card, card.id
+    if not isinstance(value, dict):
+        raise TrainfitError(
+            "wrong-type",
+            "card",
+            f"card is a JSON {_json_type(value)}; use a catalog id, null or an object like "
+            '{"memory_gb": 24}.',
+        )
+    _check_fields(value, ("id", "memory_gb", "reserved_gb"), "card.")
+    if ("id" in value) == ("memory_gb" in value):
+        raise TrainfitError(
+            "bad-request",
+            "card",
+            "A card is either one of the catalog, with id, or of a size, with memory_gb; give "
+            "one of the two.",
+        )
+    named: dict[str, object]
+    if "id" in value:
+        card = catalog.card(_name("card.id", value["id"]))
+        named = {"id": card.id}
+    else:
+        size = _integer("card.memory_gb", value["memory_gb"])
+        card = Card(
+            id="own",
+            name=f"Card with {size:,} GB",
+            vendor="",
+            form="pcie",
+            memory_marketed_gb=size,
+            allowed_gpu_counts=GPU_COUNTS_BY_FORM["pcie"],
+            gpus_per_node=GPUS_PER_NODE_BY_FORM["pcie"],
+        )
+        named = {"memory_gb": size}
+    reserved = _number("card.reserved_gb", value.get("reserved_gb", 0))
+    if not reserved:
+        return card, named.get("id", named)
+    offered = card.memory_usable_bytes or card.memory_marketed_bytes
+    left = offered - round(reserved * 10**9)
+    if left <= 0:
+        raise TrainfitError(
+            "out-of-range",
+            "card.reserved_gb",
+            f"card.reserved_gb is {reserved:g}, which leaves nothing of {card.name}; use what "
+            "other programs hold of it, such as 0.5.",
+        )
+    return replace(card, memory_usable_bytes=left), {**named, "reserved_gb": reserved}
+
+
+def parse_dataset(value: object) -> Dataset:
+    """The data set that hours and money are asked for.
+
+    Args:
+        value: An object with fields of `DATASET_DEFAULTS`, or None.
+
+    Raises:
+        TrainfitError: a field that is unknown, of the wrong type or out of range; two sizes; or a
+            size that lacks a part.
+    """
+    given = {} if value is None else _as_dict("dataset", value)
+    _check_fields(given, tuple(DATASET_DEFAULTS), "dataset.")
+    filled = {**DATASET_DEFAULTS, **given}
+    sizes = {
+        name: None if filled[name] is None else _integer(f"dataset.{name}", filled[name])
+        for name in ("num_tokens", "num_samples", "tokens_per_sample")
+    }
+    packing = _boolean("dataset.packing", filled["packing"])
+    has_tokens, has_samples, has_length = (size is not None for size in sizes.values())
+    if has_tokens and has_length:
+        raise TrainfitError(
+            "bad-request",
+            "dataset.num_tokens",
+            "A data set has num_tokens, or num_samples with tokens_per_sample; give one of the "
+            "two.",
+        )
+    if not has_samples and (has_length or not packing):
+        reason = "A mean length goes with" if packing else "Padding depends on"
+        raise TrainfitError(
+            "missing-field",
+            "dataset.num_samples",
+            f"{reason} the number of samples; give dataset.num_samples.",
+        )
+    if has_samples and not has_tokens and not has_length:
+        raise TrainfitError(
+            "missing-field",
+            "dataset.tokens_per_sample",
+            "Samples need their mean length; give dataset.tokens_per_sample, or num_tokens.",
+        )
+    if not has_samples and not has_tokens:
+        sizes["num_tokens"] = DEFAULT_NUM_TOKENS
+    return Dataset(**sizes, packing=packing, epochs=_number("dataset.epochs", filled["epochs"]))
+
+
+def with_price(request: Request, value: object) -> Request:
+    """The request with its card at a price of one's own.
+
+    Args:
+        request: A checked request.
+        value: US dollars per GPU and hour, or None for the card's own price.
+
+    Raises:
+        TrainfitError: not a number, out of range, or no card to have that price.
+    """
+    if value is None:
+        return request
+    price = _number("price_usd_per_hour", value)
+    if request.card is None:
+        raise TrainfitError(
+            "missing-field", "card", "A price needs a card to pay for; name one by its id."
+        )
+    return replace(
+        request,
+        card=replace(
+            request.card,
+            price_usd_per_hour=price,
+            price_usd_per_hour_high=None,
+            price_date=PRICE_GIVEN,
+        ),
+    )
+
+
 def parse(given: Mapping[str, object], catalog: Catalog) -> Request:
     """A checked request with every default filled in.
 
@@ -339,8 +508,7 @@ def parse(given: Mapping[str, object], catalog: Catalog) -> Request:
             f"Strategy single evaluates one GPU, but num_gpus is {count}; "
             "use ddp, zero-1, zero-2 or zero-3 for several.",
         )
-    card_id = filled["card"]
-    card = None if card_id is None else catalog.card(_name("card", card_id))
+    card, card_named = _card(filled["card"], catalog)
     optimizer = catalog.optimizer(_name("optimizer", filled["optimizer"]))
     case = Case(
         model=model,
@@ -375,7 +543,7 @@ def parse(given: Mapping[str, object], catalog: Catalog) -> Request:
             f"{case.workload.gradient_accumulation_steps} steps; use 1.",
         )
     filled["optimizer"] = optimizer.id
-    filled["card"] = None if card is None else card.id
+    filled["card"] = card_named
     filled["lora"] = {
         "rank": lora.rank,
         "target_modules": lora.target_modules

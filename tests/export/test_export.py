@@ -305,6 +305,8 @@ def test_torchtune_alone_steps_inside_backward() -> None:
     assert keys(launch)["optimizer_in_bwd"] is True
     with pytest.raises(TrainfitError, match="steps inside backward"):
         export("trl", **fields)
+    with pytest.raises(TrainfitError, match="only in full fine-tuning"):
+        export("torchtune", method="lora", loss="chunked", **fields)
 
 
 def test_foreach_and_the_tokenizer_of_phi_4() -> None:

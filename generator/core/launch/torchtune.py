@@ -99,11 +99,6 @@ def _adapter(plan: Plan, notes: list[str]) -> dict[str, Value]:
                 "torchtune adapts q_proj, k_proj, v_proj, o_proj, lm_head and the whole MLP "
                 "(gate_proj, up_proj and down_proj together); name those.",
             )
-    if has_head and case.model.tie_word_embeddings:
-        raise refuse(
-            "lora.target_modules",
-            "torchtune cannot adapt a head that is tied to the embeddings; leave out lm_head.",
-        )
     keys: dict[str, Value] = {"lora_attn_modules": attention, "apply_lora_to_mlp": has_mlp}
     if has_head:
         keys["apply_lora_to_output"] = True

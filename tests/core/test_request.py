@@ -1,0 +1,180 @@
+"""Requests: cards of one's own, data sets and prices, and what is wrong with them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from generator.core.api import answer, run
+from generator.core.catalog import Catalog
+from generator.load import load_catalog
+
+HOUR_SECONDS = 3600
+LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "method": "lora"}
+CARD = "rtx-4090-24gb"
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+def cost(catalog: Catalog, **fields: Any) -> dict[str, Any]:
+    found: dict[str, Any] = answer({**LLAMA, "card": CARD, **fields}, catalog)["throughput"]["cost"]
+    return found
+
+
+def test_a_card_of_ones_own_is_judged_by_its_size(catalog: Catalog) -> None:
+    roomy = answer({**LLAMA, "card": {"memory_gb": 24}}, catalog)
+    small = answer({**LLAMA, "card": {"memory_gb": 16}}, catalog)
+
+    assert roomy["card"]["memory_marketed_bytes"] == 24_000_000_000
+    assert roomy["card"]["verdict"] == "fits"
+    assert small["card"]["verdict"] == "no"
+    assert roomy["per_gpu"] == small["per_gpu"]
+    assert roomy["request"]["card"] == {"memory_gb": 24}
+    assert roomy["throughput"]["tokens_per_second"] is None
+
+
+def test_what_other_programs_hold_is_taken_from_what_the_driver_offers(catalog: Catalog) -> None:
+    whole = answer({**LLAMA, "card": CARD}, catalog)["card"]
+    result = answer({**LLAMA, "card": {"id": CARD, "reserved_gb": 2.5}}, catalog)
+    left = result["card"]
+
+    assert whole["memory_usable_bytes"] - left["memory_usable_bytes"] == 2_500_000_000
+    assert left["memory_marketed_bytes"] == whole["memory_marketed_bytes"]
+    assert "Other programs hold 2.5 GB of the card." in result["assumptions"]
+
+
+def test_a_reserve_shortens_the_longest_sequence(catalog: Catalog) -> None:
+    request = {**LLAMA, "op": "solve"}
+    whole = answer({**request, "card": CARD}, catalog)
+    less = answer({**request, "card": {"id": CARD, "reserved_gb": 4}}, catalog)
+
+    assert 0 < less["longest_sequence"] < whole["longest_sequence"]
+
+
+def test_the_table_judges_the_request_s_card_as_the_request_has_it(catalog: Catalog) -> None:
+    card = {"id": CARD, "reserved_gb": 4}
+    request = {**LLAMA, "card": card, "op": "page", "sequence_lengths": [2048]}
+    page = answer({**request, "sequence_length": 1024}, catalog)
+    row = next(row for row in page["grid"]["cards"] if row["id"] == CARD)
+    own = answer({**LLAMA, "card": {"memory_gb": 24}, "op": "grid"}, catalog)
+
+    assert row["cells"][0]["verdict"] == page["estimate"]["card"]["verdict"]
+    assert own["cards"][-1]["name"] == "Card with 24 GB"
+    assert len(own["cards"]) == len(catalog.cards) + 1
+
+
+def test_a_reserve_of_nothing_is_no_reserve(catalog: Catalog) -> None:
+    plain = answer({**LLAMA, "card": CARD}, catalog)
+
+    assert answer({**LLAMA, "card": {"id": CARD, "reserved_gb": 0}}, catalog) == plain
+    assert answer({**LLAMA, "card": {"id": CARD}}, catalog) == plain
+
+
+def test_hours_and_money_are_those_of_the_data_set(catalog: Catalog) -> None:
+    usual = cost(catalog)
+    three = cost(catalog, dataset={"num_tokens": 100_000_000, "epochs": 3})
+    samples = cost(catalog, dataset={"num_samples": 250_000, "tokens_per_sample": 400})
+
+    assert usual["num_tokens"] == samples["num_tokens"] == 100_000_000
+    assert three["num_tokens"] == 300_000_000
+    assert three["hours"] == pytest.approx(3 * usual["hours"], rel=1e-3)
+    assert usual["hours_low"] <= usual["hours"] <= usual["hours_high"]
+    assert samples["hours"] == usual["hours"]
+
+
+def test_without_packing_every_sample_costs_its_padding(catalog: Catalog) -> None:
+    dataset = {"num_samples": 1_000_000, "tokens_per_sample": 512, "packing": False}
+    padded = cost(catalog, dataset=dataset, sequence_length=2048)
+    speed = answer({**LLAMA, "card": CARD}, catalog)["throughput"]["tokens_per_second"]
+
+    assert padded["num_tokens"] == 512_000_000
+    assert padded["num_processed_tokens"] == 2_048_000_000
+    assert padded["hours"] == pytest.approx(2_048_000_000 / speed / HOUR_SECONDS, rel=1e-3)
+
+
+def test_a_price_of_ones_own_replaces_the_card_s(catalog: Catalog) -> None:
+    own = cost(catalog, price_usd_per_hour=0.25)
+
+    assert own["usd"] == pytest.approx(own["gpu_hours"] * 0.25, abs=0.01)
+    assert own["price_date"] == "given"
+    assert cost(catalog)["price_date"] != "given"
+
+
+def test_the_cheapest_hour_knows_ones_own_price(catalog: Catalog) -> None:
+    request = {**LLAMA, "card": "h100-sxm-80gb", "op": "solve"}
+    cheapest = answer({**request, "price_usd_per_hour": 0.01}, catalog)["cheapest"]
+
+    assert (cheapest["card"], cheapest["usd_per_hour"]) == ("h100-sxm-80gb", 0.01)
+
+
+def test_the_cheapest_run_counts_the_data_set(catalog: Catalog) -> None:
+    request = {**LLAMA, "op": "solve"}
+    once = answer(request, catalog)["cheapest_run"]
+    twice = answer({**request, "dataset": {"num_tokens": 200_000_000}}, catalog)["cheapest_run"]
+
+    assert twice["num_tokens"] == 200_000_000
+    assert twice["hours"] == pytest.approx(2 * once["hours"], rel=1e-2)
+
+
+FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "card-two-ways": ({"card": {"id": CARD, "memory_gb": 24}}, "bad-request", "card"),
+    "card-no-way": ({"card": {"reserved_gb": 1}}, "bad-request", "card"),
+    "card-key": ({"card": {"memory": 24}}, "unknown-field", "card.memory"),
+    "card-type": ({"card": 24}, "wrong-type", "card"),
+    "card-list": ({"card": [24]}, "wrong-type", "card"),
+    "card-fraction": ({"card": {"memory_gb": 24.5}}, "wrong-type", "card.memory_gb"),
+    "card-zero": ({"card": {"memory_gb": 0}}, "out-of-range", "card.memory_gb"),
+    "card-id": ({"card": {"id": 7}}, "wrong-type", "card.id"),
+    "reserve-all": (
+        {"card": {"id": CARD, "reserved_gb": 99}},
+        "out-of-range",
+        "card.reserved_gb",
+    ),
+    "reserve-text": (
+        {"card": {"id": CARD, "reserved_gb": "1"}},
+        "wrong-type",
+        "card.reserved_gb",
+    ),
+    "reserve-flag": (
+        {"card": {"id": CARD, "reserved_gb": True}},
+        "wrong-type",
+        "card.reserved_gb",
+    ),
+    "set-type": ({"dataset": "alpaca"}, "wrong-type", "dataset"),
+    "set-key": ({"dataset": {"tokens": 1}}, "unknown-field", "dataset.tokens"),
+    "set-negative": ({"dataset": {"num_tokens": -1}}, "out-of-range", "dataset.num_tokens"),
+    "set-two-ways": (
+        {"dataset": {"num_tokens": 1, "num_samples": 1, "tokens_per_sample": 1}},
+        "bad-request",
+        "dataset.num_tokens",
+    ),
+    "set-no-length": (
+        {"dataset": {"num_samples": 1}},
+        "missing-field",
+        "dataset.tokens_per_sample",
+    ),
+    "set-no-samples": (
+        {"dataset": {"tokens_per_sample": 1}},
+        "missing-field",
+        "dataset.num_samples",
+    ),
+    "set-no-padding": ({"dataset": {"packing": False}}, "missing-field", "dataset.num_samples"),
+    "set-epochs": ({"dataset": {"epochs": 0}}, "out-of-range", "dataset.epochs"),
+    "price-text": ({"price_usd_per_hour": "2"}, "wrong-type", "price_usd_per_hour"),
+    "price-zero": ({"price_usd_per_hour": 0}, "out-of-range", "price_usd_per_hour"),
+    "price-no-card": ({"price_usd_per_hour": 2, "card": None}, "missing-field", "card"),
+    "elsewhere": ({"op": "grid", "dataset": {}}, "unknown-field", "dataset"),
+}
+
+
+@pytest.mark.parametrize(("fields", "code", "field"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_names_its_field(
+    catalog: Catalog, fields: dict[str, Any], code: str, field: str
+) -> None:
+    result = json.loads(run(json.dumps({**LLAMA, **fields}), catalog))
+
+    assert (result["error"]["code"], result["error"]["field"]) == (code, field)
+    assert result["error"]["message"].endswith((".", "?"))
