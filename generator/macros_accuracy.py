@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from generator.accuracy.score import score
+from generator.accuracy import page
 from generator.load import CATALOG_DIR, load_catalog
 from generator.throughput_accuracy import score_file
 from generator.throughput_accuracy import summary as throughput_summary
@@ -11,15 +11,9 @@ from generator.throughput_accuracy import summary as throughput_summary
 MEASUREMENTS = CATALOG_DIR / "measurements"
 
 
-@lru_cache(maxsize=1)
 def accuracy_summary() -> dict[str, Any]:
     """Errors of the memory estimate by group, as `python -m generator accuracy` prints them."""
-    _, summary = score(
-        MEASUREMENTS / "memory.csv",
-        load_catalog(),
-        models=MEASUREMENTS / "memory-models.json",
-    )
-    return summary
+    return page.scores()[1]
 
 
 def _line(name: str, found: dict[str, Any]) -> str:
@@ -83,5 +77,6 @@ def define(env: Any) -> None:
     Args:
         env: The macros plugin's environment.
     """
-    for function in (accuracy_summary, accuracy_table, throughput_accuracy, throughput_table):
+    own = (accuracy_summary, accuracy_table, throughput_accuracy, throughput_table)
+    for function in (*own, *page.MACROS):
         env.macro(function)

@@ -90,6 +90,8 @@ class MeasuredCase:
     request: dict[str, Any]
     compared: str
     measured_bytes: int | None
+    second_measured_bytes: int | None
+    """The driver's reading, where the row has it beside the allocator's."""
     card: str | None
     is_out_of_memory: bool
 
@@ -398,10 +400,12 @@ def measured_case(
     gib = _text(row, "gib_per_gpu") or _text(row, "gb_per_gpu_unit_unstated")
     out_of_memory = _text(row, "oom").lower() == "true"
     measured = round(float(gib) * GIB) if gib and not out_of_memory else None
+    second = _text(row, "gib2") if "nvidia-smi" in _text(row, "metric2") else ""
     return MeasuredCase(
         request=request,
         compared=compared,
         measured_bytes=measured,
+        second_measured_bytes=round(float(second) * GIB) if second and measured else None,
         card=known_card,
         is_out_of_memory=out_of_memory,
     )

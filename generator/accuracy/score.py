@@ -4,7 +4,7 @@ import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from generator.accuracy.rows import Row, SkippedError, measured_case
 from generator.core.api import answer
 from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
+from generator.load import CATALOG_DIR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,22 @@ class RowScore:
     strategy: str = ""
     source: str = ""
     model: str = ""
+    is_doubtful: bool = False
+    """The collection lists the row among those with a known defect."""
+    compared: str = ""
+    """Which of the estimate's figures was compared: `allocated`, `reserved` or `total`."""
+    second_measured_bytes: int | None = None
+    """A second reading of the same run, by the driver."""
+    second_predicted_bytes: int | None = None
     request: dict[str, Any] | None = None
+    """The request behind the estimate, with the tool's own defaults filled in."""
+
+    @property
+    def second_error(self) -> float | None:
+        """Error of the total against the second reading, None where there is none."""
+        if self.second_measured_bytes is None or self.second_predicted_bytes is None:
+            return None
+        return self.second_predicted_bytes / self.second_measured_bytes - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,13 +121,29 @@ def read_models(path: Path | None) -> dict[str, dict[str, Any]]:
     return models
 
 
-def score_row(row: Row, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]) -> RowScore:
+def read_doubtful(path: Path | None = None) -> frozenset[str]:
+    """Ids of rows with a known defect.
+
+    Args:
+        path: A CSV with a column `id`; the collection's own list by default.
+    """
+    found = path or CATALOG_DIR / "measurements" / "suspects.csv"
+    return frozenset(row["id"] for row in read_rows(found))
+
+
+def score_row(
+    row: Row,
+    catalog: Catalog,
+    extra: Mapping[str, Mapping[str, Any]],
+    doubtful: frozenset[str] = frozenset(),
+) -> RowScore:
     """One row scored, or skipped with the reason.
 
     Args:
         row: The row's text by column.
         catalog: The catalog.
         extra: Configs of models outside the catalog.
+        doubtful: Ids of rows with a known defect.
     """
     facts: dict[str, Any] = {
         "id": row.get("id", ""),
@@ -122,6 +154,7 @@ def score_row(row: Row, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
         "source": row.get("source", ""),
         "model": row.get("model", ""),
         "is_out_of_memory": row.get("oom", "").strip().lower() == "true",
+        "is_doubtful": row.get("id", "") in doubtful,
     }
     try:
         case = measured_case(row, catalog, extra)
@@ -148,7 +181,10 @@ def score_row(row: Row, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
         verdict=None if result["card"] is None else result["card"]["verdict"],
         low=round(result["low"] * scale),
         high=round(result["high"] * scale),
-        request=case.request,
+        compared=case.compared,
+        second_measured_bytes=case.second_measured_bytes,
+        second_predicted_bytes=None if case.second_measured_bytes is None else total,
+        request=result["request"],
     )
 
 
@@ -199,6 +235,11 @@ def summarise(rows: Sequence[RowScore]) -> dict[str, Any]:
             )
         ),
         "quality A and B": _plain(errors(good)),
+        "quality A and B, doubtful rows apart": _plain(
+            errors(row for row in good if not row.is_doubtful)
+        ),
+        "doubtful rows": _plain(errors(row for row in good if row.is_doubtful)),
+        "driver's reading beside the allocator's": _second_errors(rows),
         "out of memory": {
             "num_rows": len(out),
             "judged_fits": sum(row.verdict == "fits" for row in out),
@@ -225,6 +266,11 @@ def summarise(rows: Sequence[RowScore]) -> dict[str, Any]:
     return summary
 
 
+def _second_errors(rows: Sequence[RowScore]) -> dict[str, Any] | None:
+    """Errors of the total against the driver's reading of runs scored by their allocator's."""
+    return _plain(errors(replace(row, error=row.second_error) for row in rows))
+
+
 def _plain(found: Errors | None) -> dict[str, Any] | None:
     if found is None:
         return None
@@ -245,5 +291,6 @@ def score(
         models: Configs of models outside the catalog.
     """
     extra = read_models(models)
-    rows = [score_row(row, catalog, extra) for row in read_rows(path)]
+    doubtful = read_doubtful()
+    rows = [score_row(row, catalog, extra, doubtful) for row in read_rows(path)]
     return rows, summarise(rows)

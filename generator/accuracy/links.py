@@ -1,0 +1,65 @@
+"""A scored row as a link that opens the calculator with the same set-up.
+
+The fragment is the calculator's own format, which leaves out defaults; a config travels in base64.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from generator.core.request import DEFAULTS
+
+FORMAT_VERSION = 1
+MAX_CONFIG_CHARACTERS = 6000
+CARRIED_CHOICES = {"optimizer_implementation": ("fused", "foreach")}
+"""Choices that the calculator's links know, where the core has more."""
+
+
+def calculator_fragment(request: Mapping[str, Any]) -> str | None:
+    """The fragment without `#`, or None where a link cannot carry the request.
+
+    Args:
+        request: A request with every default filled in: the calculator sends its own where a link
+            leaves something out, and they would stand against the tool's.
+    """
+    model = request["model"]
+    if isinstance(model, str):
+        pairs = [("model", model)]
+    elif "config" in model:
+        text = json.dumps(model["config"], separators=(",", ":"), ensure_ascii=False)
+        coded = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+        if len(coded) > MAX_CONFIG_CHARACTERS:
+            return None
+        pairs = [("model.config", coded)]
+    else:
+        pairs = [("model.num_parameters", str(model["num_parameters"]))]
+    for name, default in DEFAULTS.items():
+        value = request.get(name, default)
+        if name in CARRIED_CHOICES and value not in CARRIED_CHOICES[name]:
+            return None
+        if name == "num_gpus" and request.get("strategy") == "single":
+            continue
+        if name == "lora":
+            assert isinstance(default, dict)
+            inner = {**default, **request.get("lora", {})}
+            pairs += [
+                (f"lora.{key}", _written(inner[key]))
+                for key in default
+                if inner[key] != default[key]
+            ]
+        elif value != default:
+            pairs.append((name, _written(value)))
+    settings = [f"{key}={quote(value, safe=',')}" for key, value in pairs]
+    return "&".join([f"v={FORMAT_VERSION}", *settings])
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ",".join(value)
+    return str(value)

@@ -1,0 +1,154 @@
+"""The memory estimate against published readings: the bars hold, and the page says what is so."""
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.accuracy import page
+from generator.accuracy.bars import Bar, bars
+from generator.accuracy.links import calculator_fragment
+from generator.accuracy.rows import SkippedError, measured_case
+from generator.accuracy.score import RowScore, errors, percentile
+from generator.core.request import parse
+from generator.load import load_catalog
+
+ROOT = Path(__file__).resolve().parents[2]
+STATE = ROOT / "docs" / "assets" / "calculator" / "state.js"
+
+
+@cache
+def all_bars() -> tuple[Bar, ...]:
+    return tuple(bars(page.scores()[1]))
+
+
+@pytest.mark.parametrize("bar", all_bars(), ids=lambda bar: bar.name)
+def test_bar_holds(bar: Bar) -> None:
+    assert bar.is_met, f"{bar.name}: {bar.actual:.4f}, limit {bar.limit}"
+
+
+def test_errors_stay_where_they_are() -> None:
+    """Tighter than the bars, so that a change which makes the estimate worse is seen."""
+    summary = page.scores()[1]
+
+    assert summary["quality A, allocated"]["median"] <= 0.010
+    assert summary["quality A, allocated"]["percentile_90"] <= 0.035
+    assert summary["quality A and B"]["median"] <= 0.015
+    assert summary["quality A and B"]["percentile_90"] <= 0.115
+
+
+def test_enough_rows_are_estimated() -> None:
+    summary = page.scores()[1]
+
+    assert summary["num_scored"] >= 330
+    assert summary["quality A and B"]["num_rows"] >= 310
+    assert summary["out of memory"]["num_rows"] >= 75
+
+
+def test_every_source_that_is_far_off_has_a_named_cause() -> None:
+    by_source = page.causes()[1]
+    far = {
+        name
+        for name, found in page.scores()[1]["by source"].items()
+        if found["median"] > page.SOURCE_OUTLIER
+    }
+
+    assert far - set(by_source) == set()
+
+
+def test_every_outlier_has_a_cause_or_its_source_has() -> None:
+    by_id, by_source = page.causes()
+    rows, _ = page.scores()
+    outliers = [
+        row
+        for row in rows
+        if row.error is not None
+        and row.quality in ("A", "B")
+        and abs(row.error) >= page.OUTLIER
+        and not row.is_doubtful
+    ]
+
+    unnamed = {row.id for row in outliers if row.id not in by_id and row.source not in by_source}
+    assert unnamed == set()
+
+
+def test_causes_name_rows_and_sources_that_exist() -> None:
+    by_id, by_source = page.causes()
+    rows, _ = page.scores()
+
+    assert set(by_id) - {row.id for row in rows} == set()
+    assert set(by_source) - {row.source for row in rows} == set()
+
+
+def test_an_id_decides_nothing() -> None:
+    """The same columns under another id give the same request."""
+    catalog = load_catalog()
+    extra = json.loads((page.MEASUREMENTS / "memory-models.json").read_text(encoding="utf-8"))
+    from generator.accuracy.score import read_rows
+
+    for row in read_rows(page.MEASUREMENTS / "memory.csv"):
+        try:
+            case = measured_case(row, catalog, extra)
+        except SkippedError:
+            continue
+        assert measured_case({**row, "id": "x"}, catalog, extra) == case
+
+
+def test_percentiles_interpolate() -> None:
+    assert percentile([4.0, 1.0, 3.0, 2.0], 0.5) == 2.5
+    assert percentile([1.0, 2.0, 3.0], 0.9) == pytest.approx(2.8)
+
+
+def test_errors_are_absolute_and_signed() -> None:
+    rows = [RowScore(id=f"{error}", error=error) for error in (-0.2, 0.1, 0.3)]
+    found = errors(rows)
+
+    assert found is not None
+    assert (found.median, found.worst, found.median_signed) == (0.2, 0.3, 0.1)
+    assert errors([RowScore(id="none")]) is None
+
+
+def _decoded(fragments: list[str]) -> list[dict[str, Any]]:
+    """What the calculator makes of fragments: its problems and its request for each."""
+    program = (
+        f"import {{ decode, toRequest }} from {json.dumps(STATE.as_uri())};"
+        'import { readFileSync } from "node:fs";'
+        "const all = JSON.parse(readFileSync(0)).map((text) => {"
+        "  const found = decode(text);"
+        "  return { problems: found.problems, request: toRequest(found.state) };"
+        "});"
+        "process.stdout.write(JSON.stringify(all));"
+    )
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", program],
+        input=json.dumps(fragments),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js runs the calculator's code")
+def test_links_open_the_row_in_the_calculator() -> None:
+    catalog = load_catalog()
+    requests = [row.request for row in page.scores()[0] if row.request is not None]
+    linked = [(each, calculator_fragment(each)) for each in requests]
+    carried = [(request, fragment) for request, fragment in linked if fragment is not None]
+
+    assert len(carried) > 0.95 * len(requests)
+    for (request, _), found in zip(
+        carried, _decoded([fragment for _, fragment in carried]), strict=True
+    ):
+        assert found["problems"] == []
+        again = parse(found["request"], catalog).case
+        expected = parse(request, catalog).case
+        for name in ("method", "lora", "precision", "optimizer", "strategy", "num_gpus"):
+            assert getattr(again, name) == getattr(expected, name), request
+        assert again.workload == expected.workload
+        assert again.stack == expected.stack
