@@ -35,7 +35,8 @@ build: site/index.html  ## Generate pages and JSON, build the site into site/
 
 .PHONY: accuracy
 accuracy: venv  ## Score the estimates against published measurements (FILE=...csv)
-	@$(PY) -m generator accuracy $(or $(FILE),catalog/measurements/measurements.csv)
+	@for file in $(or $(FILE),catalog/measurements/memory.csv catalog/measurements/throughput.csv); \
+		do $(PY) -m generator accuracy $$file || exit 1; done
 
 ##@ Check
 
