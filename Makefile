@@ -35,7 +35,8 @@ build: site/index.html  ## Generate pages and JSON, build the site into site/
 
 .PHONY: accuracy
 accuracy: venv  ## Score the estimates against published measurements (FILE=...csv)
-	@$(PY) -m generator accuracy $(or $(FILE),catalog/measurements/measurements.csv)
+	@for file in $(or $(FILE),catalog/measurements/memory.csv catalog/measurements/throughput.csv); \
+		do $(PY) -m generator accuracy $$file || exit 1; done
 
 ##@ Check
 
@@ -46,6 +47,10 @@ test: venv npm chromium build  ## All tests, the browser's included (ARGS=... go
 .PHONY: test-quick
 test-quick: venv  ## The tests that need neither a built site nor a browser
 	@$(PY) -m pytest -m "not browser" --ignore tests/site $(ARGS)
+
+.PHONY: test-tools
+test-tools: venv .venv-tools/.installed  ## Exported launch files against the tools' own parsers (5 GB)
+	@$(PY) -m pytest tests/export $(ARGS)
 
 .PHONY: check
 check: venv  ## Check the catalog, its schemas and the golden cases
@@ -129,9 +134,11 @@ requirements: venv  ## Compile requirements/*.txt from *.in
 			--no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" \
 			--output-file requirements/$$name.txt requirements/$$name.in || exit 1; done
 	@# Without CUDA libraries and hashes: requirements/oracle.in says why.
-	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
-		--no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" \
-		requirements/oracle.in | grep -v -E '^(nvidia|cuda|triton)' > requirements/oracle.txt
+	@for name in oracle tools; do \
+		$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
+			--no-emit-index-url --no-emit-find-links \
+			--custom-compile-command "make requirements" requirements/$$name.in \
+			| grep -v -E '^(nvidia|cuda|triton)' > requirements/$$name.txt || exit 1; done
 
 .PHONY: clean
 clean:  ## Remove what was generated, built and cached (not .venv and node_modules)
@@ -157,6 +164,15 @@ $(VENV)/.installed: requirements/dev.txt
 	@echo "Installing PyTorch and Transformers into .venv-oracle"
 	@$(PYTHON) -m venv .venv-oracle
 	@.venv-oracle/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+.venv-tools/.installed: requirements/tools.txt requirements/tools-alone.txt
+	@echo "Installing the training tools' parsers into .venv-tools"
+	@$(PYTHON) -m venv .venv-tools
+	@.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check setuptools wheel
+	@.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@DS_BUILD_OPS=0 .venv-tools/bin/python -m pip install --quiet --disable-pip-version-check \
+		--no-deps --no-build-isolation -r requirements/tools-alone.txt
 	@touch $@
 
 .PHONY: npm

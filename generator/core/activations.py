@@ -442,7 +442,14 @@ def _output_width(mixer: Mixer) -> int:
 
 # Copies of the inner width that the activation function keeps besides the input of `down_proj`.
 # `gelu-new` is a chain of pow, tanh and products; `xielu` of two branches. Source: S-TRACKER.
-ACTIVATION_COPIES_HALVES = {"silu": 2, "gelu": 2, "gelu-new": 8, "relu2": 2, "xielu": 9}
+ACTIVATION_COPIES_HALVES = {
+    "silu": 2,
+    "gelu": 2,
+    "gelu-new": 8,
+    "relu2": 2,
+    "xielu": 9,
+    "clamped-swiglu": 8,
+}
 """In halves of the inner width's element."""
 XIELU_AUTOCAST_HALVES = 2
 """Autocast computes its powers in FP32."""
@@ -480,9 +487,9 @@ def _mlp_backward(*, width: int, inner_bytes: int, mode: TapeMode, down: str) ->
     """
     if mode.trains_base:
         return 2 * width * inner_bytes
-    if down not in mode.targets or inner_bytes == FP32_BYTES:
+    if down not in mode.targets:
         return 3 * width * inner_bytes
-    if mode.adapter_bytes < FP32_BYTES:
+    if mode.adapter_bytes < FP32_BYTES or inner_bytes == FP32_BYTES:
         return 2 * width * inner_bytes
     return 3 * width * inner_bytes + width * mode.element_bytes
 
@@ -498,6 +505,9 @@ def _mixture(moe: MixtureOfExperts, hidden: int, mode: TapeMode, wide: bool) -> 
     width = moe.moe_intermediate_size
     expert_input = moe.latent_size or hidden
     copies = 3 if moe.gated else 2
+    if moe.activation == "clamped-swiglu":
+        # Both halves clamped, the sigmoid, and one added to the linear half.
+        copies += 3
     routed = expert_input + copies * width
     if mode.trains_base:
         routed += expert_input + width

@@ -14,7 +14,7 @@ NormKind = Literal["rms", "rms-fp32", "layer", "layer-fp32"]
 QkNorm = Literal["none", "head", "full"]
 """`head`: one norm vector of `head_dim` shared by all heads. `full`: over the whole projection."""
 
-Activation = Literal["silu", "gelu", "gelu-new", "relu2", "xielu"]
+Activation = Literal["silu", "gelu", "gelu-new", "relu2", "xielu", "clamped-swiglu"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

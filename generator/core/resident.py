@@ -165,7 +165,9 @@ def resident(
     Shape: whole model; bytes.
     Counts: a master only where 16-bit weights are trained under a mixed recipe; LoRA's adapters
         carry their own states and the base carries none.
-    Ignores: buffers of the model (rotary tables), a few megabytes at most.
+    Ignores: buffers of the model (rotary tables), a few megabytes at most. Named stacks count
+        no gradient and no state of a tower, which batches of text do not train; the generic
+        stack does.
     Source: S-ZERO section 3.1 (16 bytes per parameter), S-LORA section 4.2, S-QLORA section 3.
     """
     frozen_weights = 0
@@ -176,7 +178,13 @@ def resident(
     mixed = precision in ("bf16-mixed", "fp16-mixed")
     if method == "full":
         weight_bytes = weight_bytes_per_parameter(precision)
-        groups = [(base, weight_bytes, mixed)]
+        trained = base
+        if not stack.is_generic and stack.zero_engine != "deepspeed":
+            # A batch of text gives a tower no gradient, and PyTorch's optimizers skip it.
+            trained = tuple(tensor for tensor in base if tensor.part != "tower")
+            towers = (tensor.num_parameters for tensor in base if tensor.part == "tower")
+            frozen_weights = weight_bytes * sum(towers)
+        groups = [(trained, weight_bytes, mixed)]
     else:
         base_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
         frozen_weights = base_bytes * num_parameters

@@ -37,7 +37,8 @@ from generator.tables.base import (
     join_words,
     row_id,
 )
-from generator.tables.reference_cards import reference_cards
+from generator.tables.reference_cards import REFERENCE_CARD_IDS, reference_cards
+from generator.tables.reference_models import REFERENCE_MODEL_IDS
 from generator.tables.view import ModelView
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
@@ -59,6 +60,9 @@ OPTIMIZER_NOTES = {
     "lora": "only the adapters have states, so little changes",
     "qlora": "only the adapters have states, so little changes",
 }
+# A size, a method and a card together ask for a model; of equals, the one that most people know.
+MODEL_SEARCH_BOOST = 2
+WELL_KNOWN = 1.1
 # Which table of a method stands open: what most readers come for.
 OPEN_STRATEGY = {"full": "zero-3", "lora": "single", "qlora": "single"}
 OPTIMIZER_STRATEGIES = {
@@ -117,11 +121,16 @@ def _context(view: ModelView) -> dict[str, Any]:
     """What every page template needs to know of the axes."""
     return {
         "methods": view.axes.methods,
+        "methods_in_words": join_words(
+            [METHOD_NAMES[each].replace("Full", "full") for each in view.axes.methods]
+        ),
         "workloads": [
             {"id": each.id, "label": format_count(each.workload.sequence_length)}
             for each in view.axes.workloads
         ],
-        "strategies": ", ".join(STRATEGY_NAMES[each] for each in view.axes.strategies),
+        "strategies": join_words(
+            [STRATEGY_NAMES[each] for each in view.axes.strategies if each != "single"]
+        ),
         "reference": reference_cards(view.axes.cards),
     }
 
@@ -149,8 +158,10 @@ def model_facts_line(facts: ModelFacts) -> list[str]:
     """The line under a model's name: size, shape, origin."""
     entry, model = facts.entry, facts.entry.model
     layers = f"{model.num_hidden_layers} layers, hidden size {format_count(model.hidden_size)}"
+    active = format_parameters(facts.num_active_parameters)
     line = [
         f"{format_count(facts.num_parameters)} parameters",
+        *([f"mixture of experts (MoE), {active} active per token"] if facts.is_moe else []),
         f"{layers}, vocabulary {format_count(model.vocab_size)}",
     ]
     if model.context_length:
@@ -227,6 +238,7 @@ def model_page(
         time_tokens=COST_TOKENS,
         price_dates=_price_dates(time_rows),
         badges=model_badges,
+        boost=MODEL_SEARCH_BOOST * (WELL_KNOWN if facts.entry.id in REFERENCE_MODEL_IDS else 1),
         site_url=site_url,
     )
 
@@ -269,6 +281,7 @@ def card_page(
         models=facts,
         glance=_card_glance(card, optimizer, rows, facts, counts, first.axes.methods),
         conditions=conditions(first, optimizer_names[optimizer]),
+        boost=WELL_KNOWN if card.id in REFERENCE_CARD_IDS else 1,
     )
 
 

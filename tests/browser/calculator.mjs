@@ -16,6 +16,15 @@ async function shown(page, link) {
   );
 }
 
+/** Waits until the solvers have answered for exactly this state. */
+async function solved(page, link) {
+  await page.waitForFunction(
+    (wanted) => document.getElementById("tf-calculator").dataset.solved === wanted,
+    link,
+    { timeout: ANSWER_TIMEOUT_MS },
+  );
+}
+
 /** What a reader sees of the answer. */
 function read(page) {
   return page.evaluate(() => {
@@ -39,7 +48,45 @@ function read(page) {
   });
 }
 
+/** What stands in the lists of figures, by its name. */
+function readRows(page) {
+  return page.evaluate(() =>
+    Object.fromEntries(
+      [...document.querySelectorAll(".tf-solution")].map((row) => [
+        row.firstChild.innerText,
+        row.lastChild.firstChild.textContent,
+      ]),
+    ),
+  );
+}
+
 const scenarios = {
+  /** Text boxes filled in, one after the other, on top of a link. */
+  async fill() {
+    return withPage(async (page, record) => {
+      await page.goto(address(`#${parameters.link}`));
+      await shown(page, parameters.link);
+      for (const [label, text] of parameters.texts) {
+        await page.getByRole("textbox", { name: label }).fill(text);
+      }
+      await shown(page, parameters.changed);
+      await solved(page, parameters.changed);
+      return { ...(await read(page)), rows: await readRows(page), ...record };
+    });
+  },
+
+  /** A card of a size that no card of the catalog has. */
+  async own_card() {
+    return withPage(async (page, record) => {
+      await page.goto(address());
+      const box = page.getByRole("combobox", { name: "Card" });
+      await box.fill(parameters.typed);
+      await page.keyboard.press("Enter");
+      await shown(page, parameters.changed);
+      return { ...(await read(page)), box: await box.inputValue(), ...record };
+    });
+  },
+
   /** A link, then a change of control: the answer after each, and the address at the end. */
   async link_then_change() {
     return withPage(async (page, record) => {
@@ -52,16 +99,8 @@ const scenarios = {
       await shown(page, parameters.changed);
       await page.waitForFunction((wanted) => location.hash === `#${wanted}`, parameters.changed);
       const second = await read(page);
-      await page.locator("dt", { hasText: "Longest sequence" }).waitFor();
-      const solutions = await page.evaluate(() =>
-        Object.fromEntries(
-          [...document.querySelectorAll(".tf-solution")].map((row) => [
-            row.firstChild.innerText,
-            row.lastChild.firstChild.textContent,
-          ]),
-        ),
-      );
-      return { first, second, solutions, ...record };
+      await solved(page, parameters.changed);
+      return { first, second, solutions: await readRows(page), ...record };
     });
   },
 

@@ -13,6 +13,7 @@ import {
   fitsInLink,
   formatValue,
   parseValue,
+  toCostRequest,
   toRequest,
   withChanges,
 } from "../../docs/assets/calculator/state.js";
@@ -42,6 +43,7 @@ function randomState(next) {
     else if (field.kind === "choice") state[key] = pick(field.choices);
     else if (field.kind === "integer")
       state[key] = field.min + Math.floor(next() * (field.max - field.min));
+    else if (field.kind === "decimal") state[key] = Math.ceil(next() * 1000) / 8;
     else if (field.kind === "flag") state[key] = next() < 0.5;
     else if (field.kind === "id") state[key] = pick(["rtx-4090-24gb", "adamw-8bit", "torch-fsdp2"]);
     else if (field.kind === "version") state[key] = pick([null, "4.49", "0.12.1"]);
@@ -209,6 +211,35 @@ test("a change sets the fields that it names, and nothing that does not exist", 
   assert.equal(withChanges(defaultState(), { "lora.rank": 8 })["lora.rank"], 8);
   const polluting = JSON.parse('{"__proto__": {"polluted": true}, "nothing": 1}');
   assert.deepEqual(withChanges(defaultState(), polluting), defaultState());
+});
+
+test("a size in place of a card, and what others hold of it", () => {
+  const own = withChanges(defaultState(), { "card.memory_gb": 20 });
+  assert.deepEqual(toRequest(own).card, { memory_gb: 20 });
+  const less = withChanges(defaultState(), { "card.reserved_gb": 0.5 });
+  assert.deepEqual(toRequest(less).card, { id: "h100-sxm-80gb", reserved_gb: 0.5 });
+  assert.equal(toRequest(withChanges(own, { card: "rtx-4090-24gb" })).card, "rtx-4090-24gb");
+  assert.equal(toRequest(withChanges(own, { card: null })).card, null);
+  assert.equal(toRequest(withChanges(less, { card: null })).card, null);
+});
+
+test("a data set is its tokens or its samples, whichever was given last", () => {
+  const cost = (state) => {
+    const { dataset, price_usd_per_hour: price } = toCostRequest(state);
+    return { dataset, price };
+  };
+  const tokens = withChanges(defaultState(), { "dataset.num_tokens": 5e6 });
+  assert.deepEqual(cost(tokens), { dataset: { num_tokens: 5e6 }, price: undefined });
+  const samples = withChanges(tokens, { "dataset.num_samples": 1000 });
+  assert.equal(cost(samples).dataset, undefined); // not before their length is known
+  const whole = withChanges(samples, { "dataset.tokens_per_sample": 300, price_usd_per_hour: 2 });
+  assert.deepEqual(cost(whole), {
+    dataset: { num_samples: 1000, tokens_per_sample: 300, packing: true },
+    price: 2,
+  });
+  const again = withChanges(whole, { "dataset.num_tokens": 7e6, "dataset.epochs": 3 });
+  assert.deepEqual(cost(again).dataset, { num_tokens: 7e6, epochs: 3 });
+  assert.equal(cost(withChanges(whole, { card: null })).price, undefined);
 });
 
 test("one GPU is what strategy single means", () => {

@@ -92,6 +92,47 @@ def test_two_set_ups_are_compared_swapped_and_linked(
     assert seen["errors"] == []
 
 
+def test_hours_and_money_are_those_of_the_data_set_and_the_price(
+    run_node: RunNode, site_url: str, catalog: Catalog
+) -> None:
+    link = "v=1&model=llama-3.1-8b&method=lora"
+    seen = run_node(
+        SCRIPT,
+        scenario="fill",
+        url=site_url,
+        link=link,
+        texts=[("Tokens in the data set", "1.5B"), ("Epochs", "2"), ("Price", "2.5")],
+        changed=f"{link}&dataset.num_tokens=1500000000&dataset.epochs=2&price_usd_per_hour=2.5",
+    )
+
+    request = {
+        "model": "llama-3.1-8b",
+        "method": "lora",
+        "dataset": {"num_tokens": 1_500_000_000, "epochs": 2},
+        "price_usd_per_hour": 2.5,
+    }
+    cost = ask(catalog, **request)["throughput"]["cost"]
+    run = ask(catalog, **request, op="solve")["cheapest_run"]
+    low, high = (float(f"{cost[key]:.2g}") for key in ("hours_low", "hours_high"))
+    assert seen["rows"]["Data set"] == "3.00 billion tokens in 2 epochs"
+    assert seen["rows"]["Time"] == f"{low:,.0f} to {high:,.0f} hours"
+    assert seen["rows"]["Money"].endswith(", at your price")
+    assert f"${float(format(run['usd'], '.2g')):,.0f}, " in seen["rows"]["Cheapest run"]
+    assert seen["errors"] == []
+
+
+def test_a_size_can_stand_in_for_a_card(run_node: RunNode, site_url: str, catalog: Catalog) -> None:
+    changed = "v=1&model=llama-3.1-8b&card.memory_gb=140"
+    seen = run_node(SCRIPT, scenario="own_card", url=site_url, typed="140 gb", changed=changed)
+
+    result = ask(catalog, model="llama-3.1-8b", card={"memory_gb": 140})
+    assert result["card"]["verdict"] == "no"
+    assert seen["box"] == "Card with 140 GB"
+    assert "of 140 GB per GPU" in seen["headline"]
+    assert "Card with 140 GB" in seen["chosenCell"]
+    assert seen["errors"] == []
+
+
 SUGGESTIONS = {
     "several-fields": ({}, 0),
     "method": ({}, 3),

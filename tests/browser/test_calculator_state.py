@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 
-from generator.core.request import CHOICES, DEFAULTS, RANGES
+from generator.core.request import CHOICES, DATASET_DEFAULTS, DEFAULTS, NUMBER_RANGES, RANGES
 from tests.browser.support import REPOSITORY_DIR, missing
 
 STATE_MODULE = REPOSITORY_DIR / "docs" / "assets" / "calculator" / "state.js"
@@ -30,6 +30,8 @@ def test_defaults_choices_and_ranges_of_links_are_those_of_the_core() -> None:
     assert isinstance(lora, dict)
     core_defaults = {name: value for name, value in DEFAULTS.items() if name != "lora"}
     core_defaults |= {f"lora.{name}": value for name, value in lora.items()}
+    core_defaults |= {f"dataset.{name}": value for name, value in DATASET_DEFAULTS.items()}
+    core_defaults |= {"card.memory_gb": None, "card.reserved_gb": 0, "price_usd_per_hour": None}
 
     defaults = {name: field["default"] for name, field in fields.items()}
     choices = {name: set(field["choices"]) for name, field in fields.items() if "choices" in field}
@@ -40,4 +42,4 @@ def test_defaults_choices_and_ranges_of_links_are_those_of_the_core() -> None:
     # A link leaves defaults out: a new default in the core needs a new version of the link.
     assert defaults == core_defaults
     assert choices == {name: set(values) for name, values in CHOICES.items()}
-    assert ranges == RANGES
+    assert ranges == RANGES | NUMBER_RANGES

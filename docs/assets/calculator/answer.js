@@ -3,7 +3,17 @@
 import { phaseName, sequenceCurve } from "./charts.js";
 import { el } from "./dom.js";
 import { COMPONENTS, FIELD_WORDS, VERDICTS } from "./fields.js";
-import { count, gb, gbNumber, gpus, parameters, percent, verdictText } from "./format.js";
+import {
+  count,
+  gb,
+  gbNumber,
+  gpus,
+  money,
+  parameters,
+  percent,
+  rough,
+  verdictText,
+} from "./format.js";
 
 const section = (title, ...children) =>
   el(
@@ -246,11 +256,24 @@ export function solutions(solved, { cardName, onApply }) {
       ),
     );
   const none = ["none fits", null];
+  /** A card and a count on which it fits, named and with the figure that it is best in. */
+  const setUp = (label, found, figure) =>
+    row(
+      label,
+      ...(found
+        ? [
+            `${count(found.num_gpus)} × ${cardName(found.card)}, ${figure(found)}`,
+            { card: found.card, num_gpus: found.num_gpus },
+          ]
+        : none),
+    );
   const {
     longest_sequence: longest,
     largest_micro_batch: batch,
     fewest_gpus: fewest,
     cheapest,
+    cheapest_run: cheapestRun,
+    fastest,
   } = solved;
   const limit = solved.context_length;
   const isBeyond = typeof limit === "number" && longest > limit;
@@ -263,21 +286,28 @@ export function solutions(solved, { cardName, onApply }) {
     row("Longest sequence", ...(longest ? [tokens, { sequence_length: longest }] : none)),
     row("Largest micro-batch", ...(batch ? [count(batch), { micro_batch_size: batch }] : none)),
     row("Fewest GPUs", ...(fewest ? [gpus(fewest), { num_gpus: fewest }] : none)),
-    row(
-      "Cheapest per hour",
-      ...(cheapest
-        ? [
-            `${count(cheapest.num_gpus)} × ${cardName(cheapest.card)}, ` +
-              `$${cheapest.usd_per_hour.toFixed(2)} an hour`,
-            { card: cheapest.card, num_gpus: cheapest.num_gpus },
-          ]
-        : none),
-    ),
+    setUp("Cheapest per hour", cheapest, ({ usd_per_hour: usd }) => `$${money(usd)} an hour`),
+    setUp("Cheapest run", cheapestRun, ({ usd, hours }) => `$${money(usd)}, ${rough(hours)} hours`),
+    setUp("Fastest run", fastest, ({ hours }) => `${rough(hours)} hours`),
   );
 }
 
-/** Communication and time. */
-export function running(result, card) {
+/** Two figures of a quantity as people would say them, once where they come to the same. */
+function span(low, high, shown = rough) {
+  return shown(low) === shown(high) ? shown(low) : `${shown(low)} to ${shown(high)}`;
+}
+
+/** The data set that hours and money are for, in words. */
+function dataSetWords({ num_tokens: tokens, num_processed_tokens: processed }, epochs) {
+  const words = `${parameters(tokens)} tokens`;
+  const passes = epochs === 1 ? "" : ` in ${count(epochs)} epochs`;
+  return processed > tokens
+    ? `${words}${passes}, ${parameters(processed)} with padding`
+    : `${words}${passes}`;
+}
+
+/** Communication, time and cost. */
+export function running(result, { epochs }) {
   const rows = [];
   const row = (label, text) =>
     rows.push(el("div", { class: "tf-solution" }, el("dt", {}, label), el("dd", {}, text)));
@@ -289,19 +319,24 @@ export function running(result, card) {
       ? `${gb(sent.bytes_sent_per_gpu_per_step)}, ${sent.relative_to_ddp.toFixed(2)} × DDP`
       : "nothing",
   );
-  const speed = result.throughput.tokens_per_second;
+  const { throughput } = result;
+  const speed = throughput.tokens_per_second;
   if (typeof speed === "number" && speed > 0) {
-    row("Speed, all GPUs", `about ${count(Number(speed.toPrecision(2)))} tokens per second`);
-    const hours = 1e9 / speed / 3600;
-    const shown = (value) => count(Number(value.toPrecision(2)));
-    row("A billion tokens", `about ${shown(hours)} hours`);
-    const price = card?.price_usd_per_hour;
-    if (typeof price === "number") {
-      const high = card.price_usd_per_hour_high ?? price;
-      const cost = (rate) => count(Number((rate * hours * result.num_gpus).toPrecision(2)));
-      const range = high > price ? `$${cost(price)} to $${cost(high)}` : `$${cost(price)}`;
-      row("At rental prices", `${range} (${card.price_date ?? "undated"})`);
+    const { cost } = throughput;
+    const perGpu = [
+      throughput.tokens_per_second_per_gpu_low,
+      throughput.tokens_per_second_per_gpu_high,
+    ];
+    const [slow, fast] = perGpu.map((rate) => rate * result.num_gpus);
+    row("Speed, all GPUs", `${span(slow, fast)} tokens per second`);
+    row("Data set", dataSetWords(cost, epochs));
+    row("Time", `${span(cost.hours_low, cost.hours_high)} hours`);
+    if (cost.usd !== null) {
+      const basis = cost.price_date === "given" ? "at your price" : `prices of ${cost.price_date}`;
+      row("Money", `US$ ${span(cost.usd_low, cost.usd_high, money)}, ${basis}`);
     }
+  } else {
+    row("Speed", throughput.note ?? "not known");
   }
   return section("Communication, time and cost", el("dl", { class: "tf-solutions" }, ...rows));
 }

@@ -18,7 +18,10 @@ import {
   decode,
   defaultState,
   encode,
+  OWN_CARD,
   fitsInLink,
+  ownCardName,
+  toCostRequest,
   toRequest,
   withChanges,
 } from "./state.js";
@@ -86,7 +89,9 @@ class Calculator {
     this.curveBox = el("div");
     this.runningBox = el("div");
     this.assumptionsBox = el("div");
-    this.grid = new CardGrid((card, numGpus) => this.#change({ card, num_gpus: numGpus }));
+    this.grid = new CardGrid((card, numGpus) =>
+      this.#change({ ...(card === OWN_CARD ? {} : { card }), num_gpus: numGpus }),
+    );
     this.strip = el("p", { class: "tf-strip", "aria-hidden": "true" });
     this.answerBox.replaceChildren(
       this.headBox,
@@ -155,6 +160,10 @@ class Calculator {
 
   /** One control was used. A training stack brings the settings that it makes by itself. */
   #choose(key, value) {
+    if (key === "card" && value?.memory_gb !== undefined) {
+      this.#change({ "card.memory_gb": value.memory_gb });
+      return;
+    }
     const own =
       key === "stack" ? this.catalogue.stacks.find((stack) => stack.id === value).defaults : {};
     this.#change({ [key]: value, ...own });
@@ -191,7 +200,7 @@ class Calculator {
     let page;
     try {
       page = await this.engine.ask("page", {
-        ...toRequest(state),
+        ...toCostRequest(state),
         op: "page",
         sequence_lengths: this.curveLengths,
       });
@@ -227,7 +236,7 @@ class Calculator {
     if (kept === null || kept.result !== null) return;
     let answered;
     try {
-      answered = await this.engine.ask("kept", toRequest(state));
+      answered = await this.engine.ask("kept", toCostRequest(state));
     } catch {
       return; // the engine has told so itself
     }
@@ -289,33 +298,41 @@ class Calculator {
       return;
     }
     const { state, estimate: result } = this.shown;
-    const cardOf = (own) => this.cards.get(own.card) ?? null;
     this.compareTable.replaceChildren(
       comparison(
-        { ...kept, card: cardOf(kept.state) },
-        { state, result, card: cardOf(state) },
+        { ...kept, card: this.#cardOf(kept.state) },
+        { state, result, card: this.#cardOf(state) },
         (key, value) => this.#nameOf(key, value),
       ),
     );
   }
 
   async #solve(state) {
-    if (state.card === null) {
+    if (this.#cardOf(state) === null) {
       this.solveBox.replaceChildren();
       return;
     }
     let solved;
     try {
-      solved = await this.engine.ask("solve", { ...toRequest(state), op: "solve" });
+      solved = await this.engine.ask("solve", { ...toCostRequest(state), op: "solve" });
     } catch {
       return; // the page's own answer stands without it
     }
     if (solved === null || solved.error !== undefined || this.shown.state !== state) return;
     this.#showSolved(solved);
+    this.root.dataset.solved = encode(state);
+  }
+
+  /** The card that a state is judged on: of the catalog, or one of a size. */
+  #cardOf(state) {
+    const size = state["card.memory_gb"];
+    return size === null
+      ? (this.cards.get(state.card) ?? null)
+      : { id: OWN_CARD, name: ownCardName(size), memory_marketed_gb: size };
   }
 
   #card() {
-    return this.cards.get(this.shown.request.card) ?? null;
+    return this.#cardOf(this.shown.state);
   }
 
   #show(page, state) {
@@ -340,7 +357,7 @@ class Calculator {
     if (this.kept !== null) this.#showComparison();
     this.barsBox.replaceChildren(phaseBars(result, card));
     this.ledgerBox.replaceChildren(answer.ledger(result));
-    this.runningBox.replaceChildren(answer.running(result, card));
+    this.runningBox.replaceChildren(answer.running(result, { epochs: state["dataset.epochs"] }));
     this.strip.className = `tf-strip verdict-${result.card?.verdict ?? "none"}`;
     setText(this.strip, answer.summary(result, card));
     if (page.solve !== undefined) this.#showSolved(page.solve);
@@ -351,8 +368,9 @@ class Calculator {
 
   /** What stands below the answer. */
   #showDetails() {
-    const { estimate, grid, request, state } = this.shown;
-    this.grid.show(this.#sorted(grid), { card: request.card, numGpus: estimate.num_gpus });
+    const { estimate, grid, state } = this.shown;
+    const card = this.#card();
+    this.grid.show(this.#sorted(grid), { card: card?.id ?? null, numGpus: estimate.num_gpus });
     this.#showCurve();
     this.assumptionsBox.replaceChildren(answer.assumptions(estimate));
     this.root.dataset.shown = encode(state);
@@ -360,7 +378,8 @@ class Calculator {
 
   /** The table's rows by memory, so that the line between what fits and what does not is a line. */
   #sorted(grid) {
-    const size = (row) => this.cards.get(row.id)?.memory_marketed_gb ?? 0;
+    const own = this.#card();
+    const size = ({ id }) => (id === own?.id ? own : this.cards.get(id)).memory_marketed_gb;
     return { ...grid, cards: [...grid.cards].sort((left, right) => size(left) - size(right)) };
   }
 
@@ -381,8 +400,9 @@ class Calculator {
     this.solveBox.replaceChildren(
       el("h2", { class: "tf-section-title" }, "What would fit"),
       answer.solutions(solved, {
-        cardName: (id) => this.cards.get(id)?.name ?? id,
-        onApply: (changes) => this.#change(changes),
+        cardName: (id) => (id === OWN_CARD ? this.#card().name : (this.cards.get(id)?.name ?? id)),
+        onApply: ({ card, ...changes }) =>
+          this.#change(card === undefined || card === OWN_CARD ? changes : { card, ...changes }),
       }),
     );
   }

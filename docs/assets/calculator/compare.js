@@ -3,25 +3,30 @@
 import { peakBars } from "./charts.js";
 import { el } from "./dom.js";
 import { COMPONENTS, FIELD_WORDS } from "./fields.js";
-import { count, gbNumber, parameters, percent, verdictText } from "./format.js";
-import { FIELDS, formatValue } from "./state.js";
+import { count, gbNumber, parameters, percent, rough, verdictText } from "./format.js";
+import { FIELDS, formatValue, hasSamples, ownCardName } from "./state.js";
 
 const NONE = "–";
 
 /** False for a setting of another method. */
 function applies(key, state) {
   if (key === "lora.base_dtype") return state.method === "qlora";
+  if (key === "dataset.packing") return hasSamples(state);
   return !key.startsWith("lora.") || state.method !== "full";
 }
 
 /** A field's value as the form words it. */
 function settingWords(key, state, nameOf) {
-  if (key === "model" || FIELD_WORDS[key].source !== undefined || key === "card") {
-    return nameOf(key, state[key]);
-  }
-  if (!applies(key, state)) return NONE;
   const value = state[key];
-  return FIELD_WORDS[key].options?.[value] ?? formatValue(FIELDS[key], value);
+  const words = FIELD_WORDS[key];
+  if (key === "card" && state["card.memory_gb"] !== null) {
+    return ownCardName(state["card.memory_gb"]);
+  }
+  if (key === "model" || key === "card" || words.source !== undefined) return nameOf(key, value);
+  if (!applies(key, state)) return NONE;
+  if (value === null) return words.placeholder ?? NONE;
+  if (typeof value === "number") return count(value);
+  return words.options?.[value] ?? formatValue(FIELDS[key], value);
 }
 
 const signed = (difference, text) =>
@@ -38,8 +43,8 @@ function relativeDifference(kept, now) {
 
 /** Rows of words, kept and now, for the settings that differ. */
 function settingRows(kept, now, nameOf) {
-  return ["model", ...Object.keys(FIELDS)]
-    .filter((key) => key === "model" || isNews(key, kept.state, now.state))
+  return Object.keys(FIELD_WORDS)
+    .filter((key) => isNews(key, kept.state, now.state))
     .map((key) => [
       FIELD_WORDS[key].label,
       settingWords(key, kept.state, nameOf),
@@ -68,8 +73,10 @@ function figureRows(kept, now) {
   ];
   const sent = (result) => result.communication.bytes_sent_per_gpu_per_step;
   const speeds = [left, right].map((result) => result.throughput.tokens_per_second);
-  const shownSpeed = (speed) =>
-    typeof speed === "number" ? count(Number(speed.toPrecision(2))) : NONE;
+  const hours = [left, right].map((result) => result.throughput.cost?.hours);
+  const money = [left, right].map((result) => result.throughput.cost?.usd);
+  const shownFigure = (figure) =>
+    typeof figure === "number" ? rough(figure) : NONE;
   return [
     [
       "Verdict",
@@ -89,7 +96,9 @@ function figureRows(kept, now) {
       parameters(right.num_trainable_parameters),
       "",
     ],
-    ["Tokens per second", ...speeds.map(shownSpeed), relativeDifference(...speeds)],
+    ["Tokens per second", ...speeds.map(shownFigure), relativeDifference(...speeds)],
+    ["Hours", ...hours.map(shownFigure), relativeDifference(...hours)],
+    ["US$", ...money.map(shownFigure), relativeDifference(...money)],
   ];
 }
 

@@ -10,9 +10,17 @@ import {
   parseModelText,
   parseParameterCount,
 } from "./model-input.js";
-import { FIELDS, expectation, formatValue, parseValue, quoted } from "./state.js";
+import {
+  FIELDS,
+  expectation,
+  formatValue,
+  hasSamples,
+  ownCardName,
+  parseValue,
+  quoted,
+} from "./state.js";
 
-const controlId = (key) => `tf-${key.replace(".", "-")}`;
+const controlId = (key) => `tf-${key.replaceAll(".", "-")}`;
 
 /** Names of a field in other tools, those that share a name together. */
 function namesOf(names, tool) {
@@ -47,8 +55,14 @@ function rememberTool(tool) {
   }
 }
 
-/** Typed text as the written form of a value: `8k` is 8,192 tokens, and grouping is ignored. */
+const LARGE_COUNTS = new Set(["dataset.num_tokens", "dataset.num_samples"]);
+
+/**
+ * Typed text as the written form of a value: a sequence of `8k` is 8,192 tokens, a data set of
+ * `1.5B` is 1.5 billion, and grouping is ignored.
+ */
 function normaliseTyped(key, text) {
+  if (LARGE_COUNTS.has(key)) return String(parseParameterCount(text) ?? text.trim());
   const plain = text.trim().replace(/(?<=[0-9])[,_ ](?=[0-9])/g, "");
   const short = key === "sequence_length" ? /^([0-9]{1,5})k$/i.exec(plain) : null;
   return short === null ? plain : String(Number(short[1]) * 1024);
@@ -155,7 +169,7 @@ export function buildForm({ catalogue, onChange }) {
       id: controlId(key),
       class: isNumber ? "tf-input tf-number" : "tf-input",
       type: "text",
-      inputmode: isNumber ? "numeric" : null,
+      inputmode: isNumber ? (schema.kind === "decimal" ? "decimal" : "numeric") : null,
       placeholder: field.placeholder,
       autocomplete: "off",
       spellcheck: "false",
@@ -164,7 +178,10 @@ export function buildForm({ catalogue, onChange }) {
     const presets = new Map();
     const showPressed = (value) => {
       for (const [preset, button] of presets) {
-        button.classList.toggle("tf-preset-on", preset === formatValue(schema, value));
+        button.classList.toggle(
+          "tf-preset-on",
+          normaliseTyped(key, preset) === formatValue(schema, value),
+        );
       }
     };
     const read = () => {
@@ -239,6 +256,7 @@ export function buildForm({ catalogue, onChange }) {
     ]);
   }
 
+  /** `labelOf` gets the field's value and the whole state. */
   function picker(field, options, extra, labelOf) {
     const box = combobox({
       id: controlId(field.key),
@@ -247,7 +265,7 @@ export function buildForm({ catalogue, onChange }) {
       extra,
       onChoose: (value) => onChange(field.key, value),
     });
-    showers.set(field.key, (value) => box.show(labelOf(value)));
+    showers.set(field.key, (value, state) => box.show(labelOf(value, state)));
     return [labelLine(field), box.root, helpLine(field)];
   }
 
@@ -266,6 +284,13 @@ export function buildForm({ catalogue, onChange }) {
       `${card.id} ${card.name} ${card.vendor ?? ""} ${card.memory_marketed_gb}gb`.toLowerCase(),
   }));
   cardOptions.push({ value: null, label: "No card", detail: "bytes only", search: "no card none" });
+  const sizeOption = (typed) => {
+    const match = /^\s*([0-9]{1,4})\s*(?:gb)?\s*$/i.exec(typed);
+    const size = match === null ? undefined : parseValue(FIELDS["card.memory_gb"], match[1]);
+    return size === undefined
+      ? null
+      : { value: { memory_gb: size }, label: ownCardName(size), detail: "no speed, no list price" };
+  };
   const nameOf = (entries, id) => entries.find((entry) => entry.value === id)?.label ?? id;
 
   function modelField(field) {
@@ -372,8 +397,11 @@ export function buildForm({ catalogue, onChange }) {
         picker(
           field,
           () => cardOptions,
-          undefined,
-          (id) => nameOf(cardOptions, id),
+          sizeOption,
+          (id, state) =>
+            state["card.memory_gb"] === null
+              ? nameOf(cardOptions, id)
+              : ownCardName(state["card.memory_gb"]),
         ),
       );
     }
@@ -425,11 +453,13 @@ export function buildForm({ catalogue, onChange }) {
     root,
     /** Shows a state in the controls. */
     show(state) {
-      for (const [key, shower] of showers) shower(state[key]);
+      for (const [key, shower] of showers) shower(state[key], state);
       const holds = {
         adapter: state.method !== "full",
         quantised: state.method === "qlora",
         "named-stack": state.stack !== "generic",
+        samples: state["dataset.num_samples"] !== null,
+        "sized-samples": hasSamples(state),
       };
       for (const [box, condition] of conditional) box.hidden = !holds[condition];
       const isSingle = state.strategy === "single";

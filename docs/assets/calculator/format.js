@@ -29,6 +29,16 @@ export function count(value) {
   return COUNTS.format(value);
 }
 
+/** Two significant digits, which is what an estimate of time or speed is worth. */
+export function rough(value) {
+  return COUNTS.format(Number(value.toPrecision(2)));
+}
+
+/** US dollars: cents where they matter, else two significant digits. */
+export function money(value) {
+  return value < 10 ? grouped(value, 2) : rough(value);
+}
+
 /** `8.03 billion`, for parameter counts. */
 export function parameters(value) {
   if (value >= 1e12) return `${grouped(value / 1e12, 2)} trillion`;

@@ -11,7 +11,7 @@ const COUNT = new RegExp(
   "i",
 );
 
-/** The number of parameters that `text` spells (`13B`, `13e9`, `8,030,261,248`), or null. */
+/** The number that `text` spells as people write large ones (`13B`, `13e9`, `8,030,261,248`). */
 export function parseParameterCount(text) {
   // No count is longer, and the pattern's time grows with the square of a run of spaces.
   const match = text.length <= 64 ? COUNT.exec(text.trim()) : null;

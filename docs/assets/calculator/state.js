@@ -55,9 +55,27 @@ export const FIELDS = Object.freeze({
   },
   attention: { kind: "choice", default: "flash", choices: ["flash", "sdpa", "eager"] },
   loss: { kind: "choice", default: "standard", choices: ["standard", "chunked", "fused"] },
-  optimizer_implementation: { kind: "choice", default: "fused", choices: ["fused", "foreach"] },
+  optimizer_implementation: {
+    kind: "choice",
+    default: "fused",
+    choices: ["fused", "foreach", "in-backward"],
+  },
   stack: { kind: "id", default: "generic" },
   stack_version: { kind: "version", default: null, none: "latest" },
+  "card.memory_gb": { kind: "integer", default: null, none: "catalog", min: 1, max: 10000 },
+  "card.reserved_gb": { kind: "decimal", default: 0, min: 0, max: 10000 },
+  "dataset.num_tokens": { kind: "integer", default: null, none: "unknown", min: 1, max: 1e15 },
+  "dataset.num_samples": { kind: "integer", default: null, none: "unknown", min: 1, max: 1e12 },
+  "dataset.tokens_per_sample": {
+    kind: "integer",
+    default: null,
+    none: "unknown",
+    min: 1,
+    max: 16777216,
+  },
+  "dataset.epochs": { kind: "decimal", default: 1, min: 0.001, max: 1000 },
+  "dataset.packing": { kind: "flag", default: true },
+  price_usd_per_hour: { kind: "decimal", default: null, none: "list", min: 0.001, max: 10000 },
 });
 
 export const DEFAULT_MODEL = "llama-3.1-8b";
@@ -90,7 +108,12 @@ export function parseValue(field, text) {
     case "choice":
       return field.choices.includes(text) ? text : undefined;
     case "integer": {
-      if (!/^[0-9]{1,12}$/.test(text)) return undefined;
+      if (!/^[0-9]{1,16}$/.test(text)) return undefined;
+      const value = Number(text);
+      return value >= field.min && value <= field.max ? value : undefined;
+    }
+    case "decimal": {
+      if (!/^[0-9]{1,8}(?:\.[0-9]{1,4})?$/.test(text)) return undefined;
       const value = Number(text);
       return value >= field.min && value <= field.max ? value : undefined;
     }
@@ -129,6 +152,11 @@ export function expectation(field) {
       return (
         `a whole number from ${field.min.toLocaleString("en")} to ` +
         field.max.toLocaleString("en") +
+        (field.none ? ` or “${field.none}”` : "")
+      );
+    case "decimal":
+      return (
+        `a number from ${field.min} to ${field.max.toLocaleString("en")}` +
         (field.none ? ` or “${field.none}”` : "")
       );
     case "flag":
@@ -320,27 +348,88 @@ export function decode(fragment) {
   return decoded;
 }
 
+/** The id that the core gives a card that is known by its size alone. */
+export const OWN_CARD = "own";
+
+/** What the page calls such a card; the core's name for it. */
+export const ownCardName = (sizeGb) => `Card with ${sizeGb.toLocaleString("en")} GB`;
+
+/** The card of a request: an id, null, or an object for a size or with what others hold of it. */
+function cardOf(state) {
+  const size = state["card.memory_gb"];
+  const reserved = state["card.reserved_gb"];
+  if (size === null && (state.card === null || reserved === 0)) return state.card;
+  return {
+    ...(size === null ? { id: state.card } : { memory_gb: size }),
+    ...(reserved === 0 ? {} : { reserved_gb: reserved }),
+  };
+}
+
+/** True where a state names a data set by samples: their number and their mean length. */
+export function hasSamples(state) {
+  return state["dataset.num_samples"] !== null && state["dataset.tokens_per_sample"] !== null;
+}
+
+/** Data set and price as far as the state has them; a size that lacks a part is none yet. */
+function costOf(state) {
+  const dataset = {};
+  if (hasSamples(state)) {
+    dataset.num_samples = state["dataset.num_samples"];
+    dataset.tokens_per_sample = state["dataset.tokens_per_sample"];
+    dataset.packing = state["dataset.packing"];
+  } else if (state["dataset.num_tokens"] !== null) {
+    dataset.num_tokens = state["dataset.num_tokens"];
+  }
+  if (state["dataset.epochs"] !== 1) dataset.epochs = state["dataset.epochs"];
+  const price = state.price_usd_per_hour;
+  return {
+    ...(Object.keys(dataset).length === 0 ? {} : { dataset }),
+    ...(price === null || cardOf(state) === null ? {} : { price_usd_per_hour: price }),
+  };
+}
+
+const NESTED = /^(?:lora|card|dataset)\.|^(?:card|price_usd_per_hour)$/;
+
 /** The request object of the core for a state: nested, without settings that do not apply. */
 export function toRequest(state) {
   const request = { model: state.model };
   const lora = {};
-  for (const key of Object.keys(FIELDS)) {
+  for (const [key, field] of Object.entries(FIELDS)) {
     const value = state[key];
     if (key.startsWith("lora.")) {
       if (value !== null) lora[key.slice("lora.".length)] = value;
-    } else if (value !== null || FIELDS[key].none !== undefined) {
+    } else if (!NESTED.test(key) && (value !== null || field.none !== undefined)) {
       request[key] = value;
     }
   }
+  request.card = cardOf(state);
   if (state.method !== "full") request.lora = lora;
   return request;
 }
+
+/** As `toRequest`, for the questions whose answer has hours and money. */
+export function toCostRequest(state) {
+  return { ...toRequest(state), ...costOf(state) };
+}
+
+/** What a choice does away with: the other way to say the same. */
+const REPLACED = Object.freeze({
+  card: ["card.memory_gb"],
+  "dataset.num_tokens": ["dataset.num_samples", "dataset.tokens_per_sample"],
+  "dataset.num_samples": ["dataset.num_tokens"],
+  "dataset.tokens_per_sample": ["dataset.num_tokens"],
+});
 
 /** A copy of `state` with some dotted fields set; fields that do not exist are left alone. */
 export function withChanges(state, changes) {
   const next = { ...state };
   for (const [field, value] of Object.entries(changes)) {
-    if (field === "model" || Object.hasOwn(FIELDS, field)) next[field] = value;
+    if (field !== "model" && !Object.hasOwn(FIELDS, field)) continue;
+    next[field] = value;
+    if (value === null && field !== "card") continue;
+    for (const other of REPLACED[field] ?? []) {
+      if (!Object.hasOwn(changes, other)) next[other] = FIELDS[other].default;
+    }
   }
   // One GPU is what the strategy means, so a count would contradict it.
   if (next.strategy === "single") next.num_gpus = null;

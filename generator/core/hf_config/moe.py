@@ -57,6 +57,7 @@ def gpt_oss(reader: Reader, name: str) -> Model:
         moe_intermediate_size=reader.integer("intermediate_size"),
         expert_bias=True,
         router_bias=True,
+        activation="clamped-swiglu",
     )
 
     def make(number: int) -> Block:
