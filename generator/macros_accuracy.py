@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from generator.accuracy import page
+from generator.emit import accuracy_page as page
 from generator.load import CATALOG_DIR, load_catalog
 from generator.throughput_accuracy import score_file
 from generator.throughput_accuracy import summary as throughput_summary

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from generator.accuracy import page
 from generator.accuracy.bars import Bar, bars
 from generator.accuracy.links import calculator_fragment
 from generator.accuracy.rows import SkippedError, measured_case
 from generator.accuracy.score import RowScore, errors, percentile
 from generator.core.request import parse
+from generator.emit import accuracy_page as page
 from generator.load import load_catalog
 
 ROOT = Path(__file__).resolve().parents[2]

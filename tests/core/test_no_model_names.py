@@ -22,8 +22,9 @@ def _code_strings(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if is_text and id(node) not in documentation:
+        if not isinstance(node, ast.Constant) or id(node) in documentation:
+            continue
+        if isinstance(node.value, str):
             yield node.value
 
 
