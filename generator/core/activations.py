@@ -303,12 +303,19 @@ def _latent_attention(mixer: LatentAttention, mode: TapeMode) -> tuple[int, int,
     return saved, per_pair, backward, backward_per_pair
 
 
+# Bytes per channel of the pure PyTorch scan's inner stream, and of the gated norm behind it.
+# Source: S-TRACKER on Granite 4, Nemotron and Falcon blocks.
+SCAN_STREAM_BYTES = 32
+SCAN_NORM_BYTES = 10
+
+
 def _mamba2(mixer: Mamba2, mode: TapeMode) -> tuple[int, int, int, int]:
     """Saved bytes of a Mamba-2 mixer.
 
     With `flash` the fused scan kernel keeps the input projection, its convolved part and the
     output; the chunk states are recomputed. Without it the pure PyTorch scan keeps every
-    intermediate in FP32.
+    intermediate, in FP32 where the scan runs in FP32 and in 16 bit where autocast runs its
+    products. The gated norm keeps its FP32 input, the normalised tensor and its 16-bit output.
     """
     inner, heads, state = mixer.inner_size, mixer.num_heads, mixer.state_size
     conv_width = inner + 2 * mixer.num_groups * state
@@ -318,11 +325,16 @@ def _mamba2(mixer: Mamba2, mode: TapeMode) -> tuple[int, int, int, int]:
         saved = element * (projection + conv_width + 2 * inner) + FP32_BYTES * heads
     else:
         chunk = mixer.chunk_size
+        product_bytes = element if mode.autocast else FP32_BYTES
+        stream = SCAN_STREAM_BYTES + (SCAN_NORM_BYTES if mixer.gated_norm else 0)
+        if mode.autocast:
+            # Casts of the stream and of the frozen norm's tensors fall away.
+            stream -= SCAN_NORM_BYTES
         saved = (
-            42 * inner
-            + 20 * heads * state
-            + 12 * heads * chunk
-            + 8 * heads * mixer.head_dim * state // chunk
+            stream * inner
+            + 5 * product_bytes * heads * state
+            + 3 * product_bytes * heads * chunk
+            + 2 * product_bytes * heads * mixer.head_dim * state // chunk
             + 2 * projection
             + 2 * conv_width
             + 20 * heads

@@ -28,11 +28,8 @@ def _catalog() -> Catalog:
 # Misses that are known, with what is known of them. A miss that is mended fails here (strict), so
 # that the list only shrinks.
 KNOWN_MISSES = {
-    "falcon-h1-0.5b--full--bf16-pure--single--1024x2--checkpointing-none": (
-        "the pure PyTorch scan of a small Mamba-2 mixer: 8 of 122 units a layer too many"
-    ),
     "falcon-h1-0.5b--lora--amp--single--1024x2--checkpointing-none": (
-        "autocast runs the pure PyTorch scan's products in 16 bit; the formula is for FP32"
+        "the pure PyTorch scan under autocast, where no gated norm follows it: 3.3 % too low"
     ),
 }
 
