@@ -3,9 +3,11 @@
 import csv
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
+from generator.accuracy.bars import bars
 from generator.accuracy.score import RowScore, score
 from generator.load import CATALOG_DIR, load_catalog
 
@@ -52,6 +54,13 @@ def _print_table(summary: dict[str, Any], out: IO[str]) -> None:
             print(f"\n{group}", file=out)
             for name, own in found.items():
                 line(name, own)
+    print("\nbars", file=out)
+    for bar in bars(summary):
+        relation = "at least" if bar.at_least else "at most"
+        form = "{:.0f}" if bar.is_count else "{:.1%}"
+        limit, actual = form.format(bar.limit), form.format(bar.actual)
+        met = "met" if bar.is_met else "NOT MET"
+        print(f"{bar.name:46} {actual:>7}  {relation} {limit:6} {met}", file=out)
     print(f"\nout of memory: {summary['out of memory']}", file=out)
     print(f"ran: {summary['ran']}", file=out)
     print(f"band: {summary['band']}", file=out)
@@ -95,7 +104,9 @@ def main(file: str, *, models: str | None, as_json: bool, out: IO[str]) -> int:
         path, load_catalog(), models=Path(models) if models is not None else OWN_MODELS
     )
     if as_json:
-        json.dump({"rows": [_row_json(row) for row in rows], "summary": summary}, out)
+        held = [{**asdict(bar), "is_met": bar.is_met} for bar in bars(summary)]
+        found = {"rows": [_row_json(row) for row in rows], "summary": summary, "bars": held}
+        json.dump(found, out)
         print(file=out)
     else:
         _print_table(summary, out)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from generator.core.micro_batch import MicroBatch, micro_batch
-from generator.core.resident import HALF_BYTES, Resident, resident
+from generator.core.resident import FP32_BYTES, HALF_BYTES, Resident, resident
 from generator.core.run import Case, Strategy
 from generator.core.sharding import Shard, Transients, shard, transients
 
@@ -148,6 +148,15 @@ def _kept_by_fsdp1(case: Case, batch: MicroBatch) -> int:
     return 2 * batch.block_inputs * (layers - 1) // layers
 
 
+def _accumulated(case: Case, state: Resident, own: Shard) -> int:
+    """Gradients of the micro-batches before: sharded, or whole and in 16 bit under `no_sync`."""
+    whole = case.zero_stage == 3 and case.stack.accumulates_unsharded and own.gradients
+    if not whole:
+        return own.gradients
+    element_bytes = FP32_BYTES if case.precision == "fp32" else HALF_BYTES
+    return max(own.gradients, element_bytes * state.num_trainable_parameters)
+
+
 def _gradients_at(
     case: Case,
     state: Resident,
@@ -161,7 +170,7 @@ def _gradients_at(
     backward from the head to the embedding. A sharded gradient counts by its shard.
     """
     if case.workload.gradient_accumulation_steps > 1 or share == "all":
-        return own.gradients
+        return _accumulated(case, state, own) if share != "all" else own.gradients
     if share == "none" or not own.gradients:
         return 0
     tied = case.model.tie_word_embeddings

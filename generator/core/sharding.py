@@ -183,7 +183,9 @@ def _deepspeed(case: Case, resident: Resident) -> Transients:
     copies = 0
     if case.optimizer_implementation == "foreach" and case.optimizer.foreach_temporaries:
         copies = case.stack.foreach_copies
-    step = FP32_BYTES * own * (1 + copies)
+    # The 16-bit gradients are flattened and cast in one expression, before the optimizer's own
+    # temporaries.
+    step = max(HALF_BYTES + FP32_BYTES, FP32_BYTES * (1 + copies)) * own
     if case.strategy != "zero-3":
         buckets = 2 * HALF_BYTES * case.stack.bucket_elements
         return Transients(

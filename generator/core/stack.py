@@ -111,6 +111,9 @@ class Stack:
     """Dtype of the reduce-scatter input under FSDP."""
     zero_engine: Literal["fsdp", "deepspeed"] = "fsdp"
     """Who shards: its buffers and the way it gathers and steps."""
+    accumulates_unsharded: bool = False
+    """Micro-batches before the last skip the reduction (`no_sync`), so that FSDP's gradients pile
+    up whole."""
     separate_tables: bool = False
     """Embedding and head are sharded units of their own."""
     bucket_elements: int = 0
