@@ -46,6 +46,7 @@ def build(
     """
     from generator.emit import (
         badges,
+        indexes,
         json_api,
         llms_txt,
         pages,
@@ -103,8 +104,9 @@ def build(
                 optimizer_names=optimizer_names,
             )
             _write(staging / "cards" / f"{card.id}.md", text)
-        _write(staging / "models" / "index.md", pages.model_index(env, facts=facts, views=views))
-        _write(staging / "cards" / "index.md", pages.card_index(env, cards=axes.cards))
+        listed = indexes.models_index(env, facts=facts, views=views)
+        _write(staging / "models" / "index.md", listed)
+        _write(staging / "cards" / "index.md", indexes.cards_index(env, cards=axes.cards))
         written = dict(
             json_api.files(version=version, facts=facts, views=views, axes=axes, times=times),
             **tables_csv.models_csv(views),

@@ -13,6 +13,7 @@ from generator.core import api
 from generator.core.card import Card
 from generator.core.catalog import Catalog
 from generator.core.fit import FIT_PERCENT
+from generator.core.launch import TOOLS
 from generator.core.params import num_parameters
 from generator.core.units import format_gb
 
@@ -87,6 +88,7 @@ def catalogue(catalog: Catalog) -> dict[str, Any]:
             {"id": each.id, "name": each.name, "defaults": dict(each.defaults)}
             for each in catalog.stacks.values()
         ],
+        "tools": [{"id": tool, "name": name} for tool, name in TOOLS.items()],
     }
 
 
@@ -123,7 +125,10 @@ def _headline(catalog: Catalog, result: Result) -> str:
         '<span class="tf-figure"><span class="tf-figure-number" data-tf="total" '
         f'data-bytes="{total}">{_number(total)}</span> of {marketed:,} GB per GPU</span>'
         f'<span class="tf-count">{result["num_gpus"]} × {escape(card["name"])}</span></p>'
-        f'<p class="tf-reason">{escape(card["reason"])}</p></div></div>'
+        f'<p class="tf-reason">{escape(card["reason"])}</p>'
+        f'<p class="tf-notes">Likely between {_number(result["low"])} and '
+        f"{format_gb(result['high'])} · PyTorch allocates {format_gb(result['allocated'])}</p>"
+        "</div></div>"
     )
 
 

@@ -31,7 +31,6 @@ from generator.tables.base import (
     METHOD_NAMES,
     STRATEGY_NAMES,
     STRATEGY_SHORT,
-    card_order,
     format_count,
     format_parameters,
     join_words,
@@ -358,46 +357,3 @@ def card_facts_line(card: Card) -> list[str]:
         None if card.supports_flash_attention else "no FlashAttention",
     ]
     return [item for item in line if item]
-
-
-def model_index(
-    env: jinja2.Environment, *, facts: Mapping[str, ModelFacts], views: Mapping[str, ModelView]
-) -> str:
-    """The page that lists all models."""
-    first = next(iter(views.values()))
-    optimizer = first.axes.default_optimizer
-    families: dict[str, list[dict[str, Any]]] = {}
-    for model_id, model in facts.items():
-        setups = fewest_gpus.smallest_setups(views[model_id], optimizer)
-        families.setdefault(model.entry.developer, []).append(
-            {
-                "model": model.entry,
-                "num_parameters": format_parameters(model.num_parameters),
-                "sort": model.num_parameters,
-                "setups": setups,
-            }
-        )
-    return env.get_template("models_index.md.jinja").render(
-        **_context(first),
-        families={
-            developer: sorted(rows, key=lambda row: (row["sort"], row["model"].id))
-            for developer, rows in sorted(families.items(), key=lambda item: item[0].lower())
-        },
-        num_models=len(facts),
-    )
-
-
-def card_index(env: jinja2.Environment, *, cards: Sequence[Card]) -> str:
-    """The page that lists all cards."""
-    vendors: dict[str, list[Card]] = {}
-    for card in cards:
-        vendors.setdefault(card.vendor, []).append(card)
-    return env.get_template("cards_index.md.jinja").render(
-        vendors={
-            vendor: sorted(listed, key=card_order)
-            for vendor, listed in sorted(
-                vendors.items(), key=lambda item: (-len(item[1]), item[0].lower())
-            )
-        },
-        num_cards=len(cards),
-    )

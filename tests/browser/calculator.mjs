@@ -35,6 +35,8 @@ function read(page) {
       headline: text(".tf-verdict"),
       setup: text(".tf-setup"),
       formula: text(".tf-formula"),
+      notes: text(".tf-headline .tf-notes"),
+      hasBand: root.querySelector(".tf-curve-band") !== null,
       notice: text(".tf-notice"),
       status: text("[data-tf=status]"),
       verdictWord: text(".tf-verdict-word"),
@@ -216,11 +218,16 @@ const scenarios = {
   async pasted_models() {
     return withPage(async (page, record) => {
       await page.goto(address());
-      await page.getByText("Your own model").click();
+      await page.getByText("Paste or drop").click();
       const outcomes = [];
       for (const text of parameters.texts) {
-        const area = page.getByLabel("config.json from Hugging Face");
+        const area = page.getByLabel("config.json, or a file");
         await area.fill("");
+        await page.waitForFunction(
+          () =>
+            document.querySelector("#tf-config-problem").hidden &&
+            document.querySelector(".tf-reading").textContent === "",
+        );
         await page.evaluate(() => {
           delete document.getElementById("tf-calculator").dataset.shown;
         });
@@ -236,9 +243,70 @@ const scenarios = {
         outcomes.push({
           ...(await read(page)),
           problem: await page.locator("#tf-config-problem").innerText(),
+          reading: await page.locator(".tf-reading").innerText(),
         });
       }
       return { outcomes, ...record };
+    });
+  },
+
+  /** Launch files for every tool, each pasted back into a page that shows something else. */
+  async launch_files() {
+    return withPage(async (page, record) => {
+      await page.goto(address(`#${parameters.link}`));
+      await shown(page, parameters.link);
+      await page.getByText("Launch configuration").click();
+      await page.getByText("Paste or drop").click();
+      const area = page.getByLabel("config.json, or a file");
+      const outcomes = {};
+      for (const tool of parameters.tools) {
+        await page.getByLabel("Written for").selectOption(tool);
+        await page.waitForFunction(
+          (wanted) => document.querySelector(".tf-more").dataset.shown === wanted,
+          `${tool} ${parameters.link}`,
+        );
+        const files = page.locator("[data-tf-file]");
+        const [text] = await files.allTextContents();
+        const notice = await page.locator(".tf-more .tf-notice").allTextContents();
+        outcomes[tool] = { files: await files.count(), text: text ?? null, notice };
+        if (text === undefined) continue;
+        await page.getByRole("button", { name: "Reset" }).click();
+        await shown(page, parameters.start);
+        await area.fill("");
+        await area.fill(text);
+        await shown(page, parameters.link);
+        outcomes[tool].reading = await page.locator(".tf-reading").innerText();
+      }
+      return { outcomes, ...record };
+    });
+  },
+
+  /** The snippet for other pages, in another page. */
+  async embedded() {
+    return withPage(async (page, record, context) => {
+      await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.goto(address(`#${parameters.link}`));
+      await shown(page, parameters.link);
+      await page.getByRole("button", { name: "Copy embed code" }).click();
+      await page.getByText("HTML for your page copied").waitFor();
+      const snippet = await page.evaluate(() => navigator.clipboard.readText());
+      const host = await context.newPage();
+      await host.route("**/host.html", (route) =>
+        route.fulfill({ contentType: "text/html", body: `<!doctype html>${snippet}` }),
+      );
+      await host.goto(new URL("host.html", parameters.url).href);
+      const frame = await (await host.waitForSelector("iframe")).contentFrame();
+      await frame.waitForFunction(
+        (wanted) => document.getElementById("tf-calculator")?.dataset.shown === wanted,
+        parameters.link,
+        { timeout: ANSWER_TIMEOUT_MS },
+      );
+      const seen = await frame.evaluate(() => ({
+        text: document.body.innerText,
+        openLink: document.querySelector(".tf-open").href,
+        height: document.querySelector(".tf-open").getBoundingClientRect().bottom,
+      }));
+      return { snippet, ...seen, ...record };
     });
   },
 
@@ -274,7 +342,12 @@ const scenarios = {
         await page.goto(address(`#${parameters.link}`));
         await shown(page, parameters.link);
         await page.getByLabel("LoRA", { exact: true }).check();
-        await page.getByText("Your own model").click();
+        await page.getByText("Paste or drop").click();
+        await page.getByLabel("config.json, or a file").fill("zero_optimization:\n  stage: 2\n");
+        await page.getByText("Read as a DeepSpeed file").waitFor();
+        await page.getByText("Launch configuration").click();
+        await page.locator("[data-tf-file]").first().waitFor();
+        await page.getByRole("button", { name: "Keep this set-up" }).click();
         await page.getByRole("textbox", { name: "LoRA rank" }).fill("no number");
         await page.getByRole("combobox", { name: "Card" }).click();
         await page.locator("[role=option]").first().waitFor();

@@ -9,6 +9,7 @@ import pytest
 
 from generator.core import api
 from generator.core.catalog import Catalog
+from generator.core.launch import TOOLS
 from generator.core.units import format_gb
 from generator.load import load_catalog
 from tests.browser.support import RunNode
@@ -121,6 +122,18 @@ def test_hours_and_money_are_those_of_the_data_set_and_the_price(
     assert seen["errors"] == []
 
 
+def test_the_range_to_expect_stands_beside_the_figure(
+    run_node: RunNode, site_url: str, catalog: Catalog
+) -> None:
+    link = "v=1&model=llama-3.1-8b&method=lora"
+    seen = run_node(SCRIPT, scenario="fill", url=site_url, link=link, texts=[], changed=link)
+
+    result = ask(catalog, model="llama-3.1-8b", method="lora")
+    assert result["low"] < result["per_gpu"]["total"] < result["high"]
+    assert f"{number(result['low'])} and {format_gb(result['high'])}" in seen["notes"]
+    assert seen["hasBand"] is True
+
+
 def test_a_size_can_stand_in_for_a_card(run_node: RunNode, site_url: str, catalog: Catalog) -> None:
     changed = "v=1&model=llama-3.1-8b&card.memory_gb=140"
     seen = run_node(SCRIPT, scenario="own_card", url=site_url, typed="140 gb", changed=changed)
@@ -166,6 +179,7 @@ def test_the_default_answer_is_there_without_scripts(
 
     assert number(result["per_gpu"]["total"]) in seen["text"]
     assert result["card"]["reason"] in seen["text"]
+    assert f"between {number(result['low'])} and {format_gb(result['high'])}" in seen["text"]
 
 
 @pytest.mark.parametrize(
@@ -249,19 +263,68 @@ def test_a_pasted_model_is_computed_or_refused_by_name(
         "_name_or_path": "<img src=x onerror=globalThis.touched=1>",
     }
     headless = {key: value for key, value in config.items() if key != "hidden_size"}
-    texts = ["13B", json.dumps(config), json.dumps(headless), "{broken", "x" * 300_000]
+    launch = "base_model: meta-llama/Llama-3.1-8B\nadapter: lora\nlora_r: 32\nwandb_project: x\n"
+    texts = [
+        "13B",
+        json.dumps(config),
+        json.dumps(headless),
+        "{broken",
+        "x" * 300_000,
+        launch,
+    ]
 
     seen = run_node(SCRIPT, scenario="pasted_models", url=site_url, texts=texts)
-    count, own, refused, broken, huge = seen["outcomes"]
+    count, own, refused, broken, huge, launched = seen["outcomes"]
 
     expected = ask(catalog, model={"num_parameters": 13_000_000_000})
     assert count["totalBytes"] == expected["per_gpu"]["total"]
     expected = ask(catalog, model={"config": config})
     assert own["totalBytes"] == expected["per_gpu"]["total"]
     assert "<img src=x" in own["setup"]
-    assert "hidden_size" in refused["notice"]
-    assert "does not parse" in broken["problem"]
+    assert "hidden_size" in refused["problem"]
+    assert "starts like JSON but is none" in broken["problem"]
     assert "300,000 characters" in huge["problem"]
+    assert "LoRA rank 32" in launched["setup"]
+    assert "LoRA rank: 32" in launched["reading"]
+    assert "Not used: wandb_project" in launched["reading"]
+    assert seen["errors"] == []
+
+
+def test_launch_files_lead_back_to_the_set_up_that_they_were_written_for(
+    run_node: RunNode, site_url: str
+) -> None:
+    link = "v=1&model=llama-3.1-8b&method=lora&lora.rank=64&strategy=zero-3&num_gpus=8"
+
+    seen = run_node(
+        SCRIPT,
+        scenario="launch_files",
+        url=site_url,
+        link=link,
+        start="v=1&model=llama-3.1-8b",
+        tools=list(TOOLS),
+    )
+
+    outcomes = seen["outcomes"]
+    assert set(outcomes) == set(TOOLS)
+    assert [outcome["notice"] for outcome in outcomes.values()] == [[] for _ in TOOLS]
+    assert all("Filled in: " in outcome["reading"] for outcome in outcomes.values())
+    assert seen["errors"] == []
+
+
+def test_the_compact_view_fits_its_frame_in_another_page(
+    run_node: RunNode, site_url: str, catalog: Catalog
+) -> None:
+    link = "v=1&model=llama-3.1-8b&method=lora"
+
+    seen = run_node(SCRIPT, scenario="embedded", url=site_url, link=link)
+
+    height = int(seen["snippet"].split('height="')[1].split('"')[0])
+    total = ask(catalog, model="llama-3.1-8b", method="lora")["per_gpu"]["total"]
+    assert number(total) in seen["text"]
+    assert "Training method" not in seen["text"]
+    assert "All cards" not in seen["text"]
+    assert seen["openLink"] == f"{site_url}calculator/#{link}"
+    assert seen["height"] <= height
     assert seen["errors"] == []
 
 

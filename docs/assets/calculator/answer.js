@@ -116,7 +116,9 @@ export function headline({ result, card, setup }) {
     el(
       "p",
       { class: "tf-notes" },
-      `${notes.join(" · ")} · ${parameters(result.num_parameters)} parameters, ${trained}`,
+      capitalised(
+        `${notes.join(" · ")} · ${parameters(result.num_parameters)} parameters, ${trained}`,
+      ),
     ),
   );
 }
@@ -189,6 +191,23 @@ export function ledger(result) {
       ),
     ),
     el("p", { class: "tf-formula" }, `per GPU = ${sum} = ${gb(lines.total)}`),
+  );
+}
+
+/** What the colours of the bars mean, for the view that has no ledger. */
+export function legend({ per_gpu: lines }) {
+  const used = COMPONENTS.filter(([key]) => lines[key] > 0);
+  return el(
+    "ul",
+    { class: "tf-legend" },
+    ...used.map(([key, label]) =>
+      el(
+        "li",
+        {},
+        el("span", { class: `tf-swatch tf-back-${key}`, "aria-hidden": "true" }),
+        `${label} ${gbNumber(lines[key])}`,
+      ),
+    ),
   );
 }
 

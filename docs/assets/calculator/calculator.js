@@ -6,20 +6,23 @@
 
 import * as answer from "./answer.js";
 import { phaseBars } from "./charts.js";
-import { comparison } from "./compare.js";
+import { ComparePanel, settingWords } from "./compare.js";
 import { el, setText } from "./dom.js";
 import { Engine } from "./engine.js";
-import { copy, download, toCsv, toJson, toMarkdown } from "./export.js";
+import { FIELD_WORDS } from "./fields.js";
 import { buildForm } from "./form.js";
 import { CardGrid } from "./grid.js";
+import { ExportPanel } from "./launch-export.js";
+import { importBox } from "./launch-import.js";
 import { describeOwnModel } from "./model-input.js";
 import { keepForOffline } from "./offline.js";
+import { shareRow } from "./share.js";
 import {
+  OWN_CARD,
+  changesOf,
   decode,
   defaultState,
   encode,
-  OWN_CARD,
-  fitsInLink,
   ownCardName,
   toCostRequest,
   toRequest,
@@ -48,7 +51,7 @@ class Calculator {
     this.cards = new Map(this.catalogue.cards.map((card) => [card.id, card]));
     this.models = new Map(this.catalogue.models.map((model) => [model.id, model]));
     this.state = defaultState();
-    this.kept = null; // the set-up to compare with: {state, result, card}, result null at first
+    this.view = null; // or "compact", inside other pages
     this.shown = null; // what the answer on the page was made from
     this.isWaiting = false; // someone waits for an answer while Python starts
     this.engine = new Engine({
@@ -75,6 +78,10 @@ class Calculator {
     this.form = buildForm({
       catalogue: this.catalogue,
       onChange: (key, value) => this.#choose(key, value),
+      importer: importBox({
+        read: (text) => this.engine.ask("recognise", { op: "recognise", text }),
+        accept: (reading) => this.#takeOver(reading),
+      }),
     });
     this.answerBox = this.root.querySelector("[data-tf=answer]");
     this.status = this.root.querySelector("[data-tf=status]");
@@ -82,7 +89,20 @@ class Calculator {
     this.problems = el("div", { class: "tf-notice", hidden: true });
     this.headBox = el("div", { class: "tf-head", tabindex: "-1" });
     this.changesBox = el("div");
-    this.compareBox = this.#compareSection();
+    this.compare = new ComparePanel({
+      ask: (state) => this.engine.ask("kept", toCostRequest(state)),
+      nameOf: (key, value) => this.#nameOf(key, value),
+      cardOf: (state) => this.#cardOf(state),
+      onKeep: () => {
+        this.#writeLink();
+        if (this.compare.state !== null) this.#say("Kept. Change a setting to compare.");
+      },
+      onSwap: (state) => this.#change(state),
+      onProblem: (sentence) => this.#showProblems([sentence]),
+    });
+    this.exporter = new ExportPanel(this.catalogue.tools, (tool, state) =>
+      this.engine.ask("export", { ...toRequest(state), op: "export", tool }),
+    );
     this.barsBox = el("div", { class: "tf-breakdown" });
     this.ledgerBox = el("div");
     this.solveBox = el("div");
@@ -93,10 +113,12 @@ class Calculator {
       this.#change({ ...(card === OWN_CARD ? {} : { card }), num_gpus: numGpus }),
     );
     this.strip = el("p", { class: "tf-strip", "aria-hidden": "true" });
+    this.openLink = el("a", { class: "tf-open", target: "_blank", rel: "noopener" });
+    this.openLink.append("Open in the calculator");
     this.answerBox.replaceChildren(
       this.headBox,
-      this.keepRow,
-      this.compareBox,
+      this.compare.keepRow,
+      this.compare.root,
       this.changesBox,
       this.barsBox,
       el(
@@ -105,7 +127,19 @@ class Calculator {
         this.ledgerBox,
         el("div", {}, this.solveBox, this.runningBox),
       ),
-      this.#shareRow(),
+      shareRow({
+        read: () => this.#readAnswer(),
+        takeLink: () => {
+          history.replaceState(history.state, "", this.#address());
+          return this.#link();
+        },
+        onReset: () => {
+          this.state = defaultState();
+          this.#change({});
+        },
+      }),
+      this.exporter.root,
+      this.openLink,
     );
     this.root.querySelector("[data-tf=form]").replaceChildren(this.form.root);
     this.root
@@ -151,11 +185,22 @@ class Calculator {
     if (decoded === null && location.hash.length > 1) return false; // a heading's anchor
     const state = decoded?.state ?? defaultState();
     this.#showProblems(decoded?.problems ?? []);
-    this.#keep(decoded?.kept ?? null);
+    this.compare.keep(decoded?.kept ?? null);
+    this.#setView(decoded?.view ?? null);
     const isOther = encode(state) !== encode(this.state) || typeof state.model !== "string";
     this.state = state;
     this.form.show(state);
     return isOther;
+  }
+
+  /** The whole page, or the compact view for other pages: `?view=compact`, or in the link. */
+  #setView(inLink) {
+    this.viewInLink = inLink;
+    const isCompact =
+      inLink === "compact" || new URLSearchParams(location.search).get("view") === "compact";
+    this.view = isCompact ? "compact" : null;
+    if (isCompact) this.root.dataset.view = "compact";
+    else delete this.root.dataset.view;
   }
 
   /** One control was used. A training stack brings the settings that it makes by itself. */
@@ -167,6 +212,21 @@ class Calculator {
     const own =
       key === "stack" ? this.catalogue.stacks.find((stack) => stack.id === value).defaults : {};
     this.#change({ [key]: value, ...own });
+  }
+
+  /** Sets what a file says, and returns it in words. */
+  #takeOver({ recognised, implied }) {
+    const changes = changesOf(recognised);
+    const stack = this.catalogue.stacks.find(({ id }) => id === changes.stack);
+    this.#change({ ...stack?.defaults, ...changes });
+    const isImplied = new Set(implied);
+    return Object.keys(FIELD_WORDS)
+      .filter((key) => Object.hasOwn(changes, key))
+      .map((key) => ({
+        label: FIELD_WORDS[key].label,
+        words: settingWords(key, this.state, (name, value) => this.#nameOf(name, value)),
+        isImplied: isImplied.has(key),
+      }));
   }
 
   #change(changes) {
@@ -182,14 +242,23 @@ class Calculator {
   #writeLink() {
     clearTimeout(this.linkTimer);
     this.linkTimer = setTimeout(
-      () => history.replaceState(history.state, "", this.#link()),
+      () => history.replaceState(history.state, "", this.#address()),
       LINK_DELAY_MS,
     );
   }
 
+  /** This page's address, with its view. */
+  #address() {
+    const address = new URL(location.href);
+    address.hash = encode(this.state, { kept: this.compare.state, view: this.viewInLink });
+    return address.href;
+  }
+
+  /** The link to a state, for others: to the whole page. */
   #link(state = this.state) {
     const link = new URL(location.href);
-    link.hash = encode(state, { kept: this.kept?.state ?? null });
+    link.search = "";
+    link.hash = encode(state, { kept: this.compare.state });
     return link.href;
   }
 
@@ -225,86 +294,6 @@ class Calculator {
   #say(sentence) {
     clearTimeout(this.speakTimer);
     this.speakTimer = setTimeout(() => setText(this.live, sentence), SPEAK_DELAY_MS);
-  }
-
-  /** Holds a state to compare with, or lets go of it with null. */
-  async #keep(state, result = null) {
-    const kept = state === null ? null : { state, result };
-    if (kept !== null && this.kept !== null && encode(state) === encode(this.kept.state)) return;
-    this.kept = kept;
-    this.#showComparison();
-    if (kept === null || kept.result !== null) return;
-    let answered;
-    try {
-      answered = await this.engine.ask("kept", toCostRequest(state));
-    } catch {
-      return; // the engine has told so itself
-    }
-    if (answered === null || this.kept !== kept) return;
-    if (answered.error === undefined) {
-      kept.result = answered;
-      this.#showComparison();
-    } else {
-      this.kept = null;
-      this.#showComparison();
-      this.#showProblems([`The set-up to compare with has no answer: ${answered.error.message}`]);
-    }
-  }
-
-  #compareSection() {
-    const button = (label, onclick) =>
-      el("button", { type: "button", class: "tf-link-button", onclick }, label);
-    this.keepButton = button("Keep this set-up to compare with", () => {
-      this.#keep(this.shown.state, this.shown.estimate);
-      this.#writeLink();
-      this.compareTitle.focus();
-      this.#say("Kept. Change a setting to compare.");
-    });
-    this.keepRow = el("p", { class: "tf-keep" }, this.keepButton);
-    this.compareTitle = el("h2", { class: "tf-section-title", tabindex: "-1" }, "Compared");
-    this.compareTable = el("div");
-    const swap = () => {
-      const { state } = this.kept;
-      this.kept = { state: this.shown.state, result: this.shown.estimate };
-      this.#change(state);
-    };
-    const stop = () => {
-      this.#keep(null);
-      this.#writeLink();
-      this.keepButton.focus();
-    };
-    return el(
-      "section",
-      { class: "tf-section", hidden: true },
-      this.compareTitle,
-      this.compareTable,
-      el(
-        "p",
-        { class: "tf-keep" },
-        button("Keep this one instead", () => this.keepButton.click()),
-        button("Swap", swap),
-        button("Stop comparing", stop),
-      ),
-    );
-  }
-
-  #showComparison() {
-    const { kept } = this;
-    this.keepRow.hidden = kept !== null;
-    this.compareBox.hidden = kept === null;
-    if (kept === null) return;
-    if (kept.result === null || this.shown === null) {
-      this.compareTable.replaceChildren(el("p", { class: "tf-notes" }, "Being computed…"));
-      return;
-    }
-    const { state, estimate: result } = this.shown;
-    this.compareTable.replaceChildren(
-      comparison(
-        { ...kept, card: this.#cardOf(kept.state) },
-        { state, result, card: this.#cardOf(state) },
-        (key, value) => this.#nameOf(key, value),
-      ),
-    );
   }
 
   async #solve(state) {
@@ -354,8 +343,11 @@ class Calculator {
         ? null
         : answer.changes(result.changes, (suggestion) => this.#change(suggestion.set));
     this.changesBox.replaceChildren(...(changes === null ? [] : [changes]));
-    if (this.kept !== null) this.#showComparison();
-    this.barsBox.replaceChildren(phaseBars(result, card));
+    this.compare.show(state, result);
+    this.barsBox.replaceChildren(
+      phaseBars(result, card),
+      ...(this.view === "compact" ? [answer.legend(result)] : []),
+    );
     this.ledgerBox.replaceChildren(answer.ledger(result));
     this.runningBox.replaceChildren(answer.running(result, { epochs: state["dataset.epochs"] }));
     this.strip.className = `tf-strip verdict-${result.card?.verdict ?? "none"}`;
@@ -366,13 +358,26 @@ class Calculator {
     this.isFocusLost = false;
   }
 
+  /** The answer on the page, as those take it who pass it on. */
+  #readAnswer() {
+    const { estimate: result, grid, request, state } = this.shown;
+    const modelName = this.#nameOf("model", request.model);
+    return { result, request, state, grid, modelName, card: this.#card(), link: this.#link(state) };
+  }
+
   /** What stands below the answer. */
   #showDetails() {
     const { estimate, grid, state } = this.shown;
+    this.openLink.href = this.#link(state);
+    if (this.view === "compact") {
+      this.root.dataset.shown = encode(state);
+      return;
+    }
     const card = this.#card();
     this.grid.show(this.#sorted(grid), { card: card?.id ?? null, numGpus: estimate.num_gpus });
     this.#showCurve();
     this.assumptionsBox.replaceChildren(answer.assumptions(estimate));
+    this.exporter.show(state);
     this.root.dataset.shown = encode(state);
   }
 
@@ -492,58 +497,6 @@ class Calculator {
     if (key === "card") return value === null ? "No card" : (this.cards.get(value)?.name ?? value);
     const entries = this.catalogue[key === "optimizer" ? "optimizers" : "stacks"];
     return entries.find((entry) => entry.id === value)?.name ?? value;
-  }
-
-  #shareRow() {
-    const said = el("span", { class: "tf-said", role: "status" });
-    const fallback = el("textarea", {
-      class: "tf-input tf-copy",
-      rows: 4,
-      readonly: true,
-      hidden: true,
-      "aria-label": "Text to copy",
-    });
-    const offer = async (text, what) => {
-      const isCopied = await copy(text);
-      fallback.hidden = isCopied;
-      if (!isCopied) {
-        fallback.value = text;
-        fallback.focus();
-        fallback.select();
-      }
-      setText(said, isCopied ? `${what} copied` : "Copy the text below");
-    };
-    const shown = () => ({
-      result: this.shown.estimate,
-      request: this.shown.request,
-      card: this.#card(),
-      modelName: this.#nameOf("model", this.shown.request.model),
-      link: this.#link(this.shown.state),
-    });
-    const button = (label, onclick) =>
-      el("button", { type: "button", class: "tf-button", onclick }, label);
-    return el(
-      "div",
-      { class: "tf-share", role: "group", "aria-label": "Share this answer" },
-      button("Copy link", () => {
-        history.replaceState(history.state, "", this.#link());
-        offer(
-          this.#link(),
-          fitsInLink(this.state) ? "Link" : "Link without your config (too long for a link)",
-        );
-      }),
-      button("Copy Markdown", () => offer(toMarkdown(shown()), "Markdown")),
-      button("Copy JSON", () => offer(toJson(shown()), "JSON")),
-      button("Download CSV", () =>
-        download("trainfit-cards.csv", "text/csv", toCsv(this.shown.grid)),
-      ),
-      button("Reset", () => {
-        this.state = defaultState();
-        this.#change({});
-      }),
-      said,
-      fallback,
-    );
   }
 }
 

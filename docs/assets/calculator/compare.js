@@ -4,7 +4,7 @@ import { peakBars } from "./charts.js";
 import { el } from "./dom.js";
 import { COMPONENTS, FIELD_WORDS } from "./fields.js";
 import { count, gbNumber, parameters, percent, rough, verdictText } from "./format.js";
-import { FIELDS, formatValue, hasSamples, ownCardName } from "./state.js";
+import { FIELDS, encode, formatValue, hasSamples, ownCardName } from "./state.js";
 
 const NONE = "–";
 
@@ -16,7 +16,7 @@ function applies(key, state) {
 }
 
 /** A field's value as the form words it. */
-function settingWords(key, state, nameOf) {
+export function settingWords(key, state, nameOf) {
   const value = state[key];
   const words = FIELD_WORDS[key];
   if (key === "card" && state["card.memory_gb"] !== null) {
@@ -102,14 +102,8 @@ function figureRows(kept, now) {
   ];
 }
 
-/**
- * The comparison as a table below two bars on one scale.
- *
- * @param {{state: object, result: object, card: object|null}} kept
- * @param {{state: object, result: object, card: object|null}} now
- * @param {(key: string, value: unknown) => string} nameOf names of catalog entries
- */
-export function comparison(kept, now, nameOf) {
+/** The comparison as a table below two bars on one scale. */
+function comparison(kept, now, nameOf) {
   const settings = settingRows(kept, now, nameOf);
   const row = (cells, kind) =>
     el(
@@ -157,4 +151,111 @@ export function comparison(kept, now, nameOf) {
       ),
     ),
   );
+}
+
+/** A set-up that is kept while others are tried, and how the one on the page compares. */
+export class ComparePanel {
+  #kept = null; // {state, result}, the result null until it is computed
+  #now = null;
+  #settings;
+
+  /**
+   * @param {object} settings
+   * @param {(state: object) => Promise<object|null>} settings.ask the core's estimate
+   * @param {(key: string, value: unknown) => string} settings.nameOf names of catalog entries
+   * @param {(state: object) => object|null} settings.cardOf
+   * @param {() => void} settings.onKeep something is kept, or nothing is any more
+   * @param {(state: object) => void} settings.onSwap the kept state is to be the page's
+   * @param {(sentence: string) => void} settings.onProblem
+   */
+  constructor(settings) {
+    this.#settings = settings;
+    const link = (label, onclick) =>
+      el("button", { type: "button", class: "tf-link-button", onclick }, label);
+    this.keepButton = link("Keep this set-up to compare with", () => this.#keepThis());
+    this.keepRow = el("p", { class: "tf-keep" }, this.keepButton);
+    this.title = el("h2", { class: "tf-section-title", tabindex: "-1" }, "Compared");
+    this.table = el("div");
+    this.root = el(
+      "section",
+      { class: "tf-section", hidden: true },
+      this.title,
+      this.table,
+      el(
+        "p",
+        { class: "tf-keep" },
+        link("Keep this one instead", () => this.#keepThis()),
+        link("Swap", () => this.#swap()),
+        link("Stop comparing", () => this.#stop()),
+      ),
+    );
+  }
+
+  /** The kept state, or null. */
+  get state() {
+    return this.#kept?.state ?? null;
+  }
+
+  /** Holds a state to compare with, or lets go of it with null. */
+  async keep(state, result = null) {
+    if (state !== null && this.#kept !== null && encode(state) === encode(this.#kept.state)) return;
+    const kept = state === null ? null : { state, result };
+    this.#kept = kept;
+    this.#draw();
+    if (kept === null || result !== null) return;
+    let answered;
+    try {
+      answered = await this.#settings.ask(state);
+    } catch {
+      return; // who asks has told so
+    }
+    if (answered === null || this.#kept !== kept) return;
+    if (answered.error === undefined) {
+      kept.result = answered;
+    } else {
+      this.#kept = null;
+      this.#settings.onProblem(
+        `The set-up to compare with has no answer: ${answered.error.message}`,
+      );
+    }
+    this.#draw();
+  }
+
+  /** The page shows another answer. */
+  show(state, result) {
+    this.#now = { state, result };
+    if (this.#kept !== null) this.#draw();
+  }
+
+  #keepThis() {
+    this.keep(this.#now.state, this.#now.result);
+    this.#settings.onKeep();
+    this.title.focus();
+  }
+
+  #swap() {
+    const { state } = this.#kept;
+    this.#kept = this.#now;
+    this.#settings.onSwap(state);
+  }
+
+  #stop() {
+    this.keep(null);
+    this.#settings.onKeep();
+    this.keepButton.focus();
+  }
+
+  #draw() {
+    const kept = this.#kept;
+    this.keepRow.hidden = kept !== null;
+    this.root.hidden = kept === null;
+    if (kept === null) return;
+    if (kept.result === null || this.#now === null) {
+      this.table.replaceChildren(el("p", { class: "tf-notes" }, "Being computed…"));
+      return;
+    }
+    const { cardOf, nameOf } = this.#settings;
+    const withCard = (entry) => ({ ...entry, card: cardOf(entry.state) });
+    this.table.replaceChildren(comparison(withCard(kept), withCard(this.#now), nameOf));
+  }
 }

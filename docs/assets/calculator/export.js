@@ -48,6 +48,19 @@ export function toMarkdown({ result, request, card, modelName, link }) {
     .join("\n");
 }
 
+const ENTITIES = Object.freeze({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" });
+const attribute = (text) => text.replace(/[&<>"]/g, (character) => ENTITIES[character]);
+
+/** HTML that shows the answer inside another page. */
+export function toEmbed({ modelName, link }) {
+  const address = new URL(link);
+  address.search = "?view=compact";
+  return (
+    `<iframe src="${attribute(address.href)}" title="${attribute(`GPU memory of ${modelName}`)}" ` +
+    'width="640" height="320" loading="lazy"></iframe>\n'
+  );
+}
+
 /** Request and result as the command line prints them. */
 export function toJson({ result, request, link }) {
   return `${JSON.stringify({ link, request, result }, null, 2)}\n`;

@@ -4,12 +4,7 @@ import { combobox } from "./combobox.js";
 import { el, setText } from "./dom.js";
 import { FIELD_WORDS, GROUPS, TOOLS } from "./fields.js";
 import { count, parameters, shortTokens } from "./format.js";
-import {
-  MAX_CONFIG_BYTES,
-  describeOwnModel,
-  parseModelText,
-  parseParameterCount,
-} from "./model-input.js";
+import { describeOwnModel, parseParameterCount } from "./model-input.js";
 import {
   FIELDS,
   expectation,
@@ -74,8 +69,9 @@ function normaliseTyped(key, text) {
  * @param {object} settings
  * @param {object} settings.catalogue models, cards, optimizers and stacks with their ids and names
  * @param {(key: string, value: unknown) => void} settings.onChange
+ * @param {HTMLElement} settings.importer where a file fills the form in
  */
-export function buildForm({ catalogue, onChange }) {
+export function buildForm({ catalogue, onChange, importer }) {
   const showers = new Map(); // key -> (value) => void
   const conditional = []; // [element, condition]
   const nameLines = []; // [element, names]
@@ -308,83 +304,8 @@ export function buildForm({ catalogue, onChange }) {
       typeof model === "string" ? nameOf(modelOptions, model) : describeOwnModel(model);
     return fieldBox(field, "div", [
       ...picker(field, () => modelOptions, parameterOption, labelOf),
-      ownModel(),
+      importer,
     ]);
-  }
-
-  /** Where a config.json is pasted, dropped or opened. */
-  function ownModel() {
-    const problem = problemLine("config");
-    const accept = (text) => {
-      const { model, problem: sentence } = parseModelText(text);
-      problem.hidden = sentence === undefined;
-      setText(problem, sentence ?? "");
-      if (model !== undefined) onChange("model", model);
-    };
-    const area = el("textarea", {
-      id: "tf-config",
-      class: "tf-input tf-config",
-      rows: 4,
-      spellcheck: "false",
-      placeholder: '{"model_type": "llama", "hidden_size": 4096, …}',
-      "aria-describedby": "tf-config-help tf-config-problem",
-    });
-    area.addEventListener("input", () => {
-      if (area.value.trim() !== "") accept(area.value);
-      else problem.hidden = true;
-    });
-    const readFile = async (file) => {
-      if (file.size > MAX_CONFIG_BYTES) {
-        problem.hidden = false;
-        setText(
-          problem,
-          `The file has ${count(file.size)} bytes; a config.json has at most ` +
-            `${count(MAX_CONFIG_BYTES)}. Open the model’s config.json itself.`,
-        );
-        return;
-      }
-      const text = await file.text();
-      area.value = text;
-      accept(text);
-    };
-    const file = el("input", {
-      id: "tf-config-file",
-      type: "file",
-      accept: ".json,application/json",
-      class: "tf-file",
-      onchange: () => {
-        if (file.files.length > 0) readFile(file.files[0]);
-      },
-    });
-    const details = el(
-      "details",
-      { class: "tf-own" },
-      el("summary", {}, "Your own model: paste or drop a config.json"),
-      el("label", { class: "tf-label", for: "tf-config" }, "config.json from Hugging Face"),
-      area,
-      problem,
-      el("label", { class: "tf-label", for: "tf-config-file" }, "Or open the file"),
-      file,
-      el(
-        "p",
-        { id: "tf-config-help", class: "tf-help" },
-        "It stays in this browser; nothing is sent anywhere.",
-      ),
-    );
-    details.addEventListener("dragover", (event) => {
-      event.preventDefault();
-      details.classList.add("tf-dropping");
-    });
-    details.addEventListener("dragleave", () => details.classList.remove("tf-dropping"));
-    details.addEventListener("drop", (event) => {
-      event.preventDefault();
-      details.classList.remove("tf-dropping");
-      const [dropped] = event.dataTransfer.files;
-      details.open = true;
-      if (dropped !== undefined) readFile(dropped);
-      else accept(event.dataTransfer.getData("text/plain"));
-    });
-    return details;
   }
 
   const builders = { radios, select, checkbox, number: textual, text: textual };

@@ -1,8 +1,4 @@
-/* What someone pastes, drops or types as "my own model": a Hugging Face config or a parameter
-   count. */
-
-/** Larger texts are refused before they are parsed; real configs have 1 to 20 kB. */
-export const MAX_CONFIG_BYTES = 200_000;
+/* Models outside the catalog: parameter counts as people write them, and names to show. */
 
 const SCALES = Object.freeze({ "": 1, k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 });
 const COUNT = new RegExp(
@@ -20,37 +16,6 @@ export function parseParameterCount(text) {
   const value = Number(digits.replace(/[_,' ]/g, "")) * 10 ** Number(exponent ?? 0);
   const count = Math.round(value * SCALES[scale.toLowerCase()]);
   return Number.isSafeInteger(count) && count > 0 ? count : null;
-}
-
-/**
- * The model of a pasted text: `{ model }` as the request takes it, or `{ problem }`, a sentence.
- */
-export function parseModelText(text) {
-  if (text.length > MAX_CONFIG_BYTES) {
-    return {
-      problem:
-        `The text has ${text.length.toLocaleString("en")} characters; a config.json has at most ` +
-        `${MAX_CONFIG_BYTES.toLocaleString("en")}. Paste the model's config.json itself.`,
-    };
-  }
-  const trimmed = text.trim();
-  if (trimmed === "")
-    return { problem: "Nothing to read: paste a config.json or a parameter count such as 13B." };
-  const count = parseParameterCount(trimmed);
-  if (count !== null) return { model: { num_parameters: count } };
-  if (!trimmed.startsWith("{")) {
-    return {
-      problem:
-        "That is neither JSON nor a parameter count. Paste a config.json, or a number such as 13B.",
-    };
-  }
-  let config;
-  try {
-    config = JSON.parse(trimmed);
-  } catch (error) {
-    return { problem: `The JSON does not parse (${error.message}). Paste the whole config.json.` };
-  }
-  return { model: { config } };
 }
 
 /** A short name for a model that is not in the catalog. */

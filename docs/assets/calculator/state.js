@@ -412,6 +412,23 @@ export function toCostRequest(state) {
   return { ...toRequest(state), ...costOf(state) };
 }
 
+/** What a request sets, as changes of a state: the inverse of `toRequest`. */
+export function changesOf({ lora, card, ...fields }) {
+  const nested = (prefix, object) =>
+    Object.fromEntries(Object.entries(object).map(([key, value]) => [`${prefix}.${key}`, value]));
+  const changes = { ...fields, ...nested("lora", lora ?? {}) };
+  if (card === undefined) return changes;
+  if (card === null || typeof card === "string") {
+    return { ...changes, card, "card.memory_gb": null, "card.reserved_gb": 0 };
+  }
+  return {
+    ...changes,
+    ...(card.id === undefined ? {} : { card: card.id }),
+    "card.memory_gb": card.memory_gb ?? null,
+    "card.reserved_gb": card.reserved_gb ?? 0,
+  };
+}
+
 /** What a choice does away with: the other way to say the same. */
 const REPLACED = Object.freeze({
   card: ["card.memory_gb"],

@@ -64,7 +64,7 @@ function matrixOf(table) {
     }
   });
   const rows = [...table.tBodies].flatMap((body) =>
-    [...body.rows].filter((row) => !row.hidden && !row.classList.contains("tf-group")),
+    [...body.rows].filter((row) => !row.hidden),
   );
   return { head: head.map((each) => each.text), rows };
 }
@@ -375,26 +375,6 @@ async function reveal() {
     focusedCard = null;
   }
   if (row || found.matches("details")) found.scrollIntoView({ block: "center" });
-}
-
-/* Filter of the index pages */
-
-for (const box of document.querySelectorAll(".tf-filter")) {
-  const input = box.querySelector("input");
-  box.hidden = false;
-  input.addEventListener("input", () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const body of document.querySelectorAll(`${input.dataset.table} tbody`)) {
-      let shown = 0;
-      for (const row of body.rows) {
-        if (row.classList.contains("tf-group")) continue;
-        const text = `${row.id} ${row.textContent} ${body.rows[0].textContent}`.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
-        shown += row.hidden ? 0 : 1;
-      }
-      body.hidden = shown === 0;
-    }
-  });
 }
 
 if (modelPage) document.querySelectorAll(".tf-method").forEach(addControls);
