@@ -190,6 +190,7 @@ chromium:
 
 # Built beside the present site and exchanged when complete: a failed build leaves the old one.
 site/index.html: $(SITE_SOURCES) $(VENV)/.installed node_modules/.package-lock.json
+	@echo "Building the site, a minute or a few"
 	@$(PY) -m generator build
 	@rm -rf .cache/site && mkdir -p .cache
 	@$(PY) -m mkdocs --quiet build --strict --site-dir .cache/site

@@ -199,8 +199,8 @@ def new_model(config: Mapping[str, Any], hugging_face: str, today: datetime.date
     lines += _table("config", kept)
     lines += [
         "",
-        "# FILL: the totals that the publisher gives, each with its source; tests compare, the",
-        f"# estimate never reads them. The core counts {num_parameters(model):_} parameters.",
+        "# FILL: published totals, each with its source; only the tests read them.",
+        f"# The core counts {num_parameters(model):_} parameters.",
         "# [expected]",
         f"# num_parameters = {FILL}",
         "",

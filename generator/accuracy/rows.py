@@ -39,6 +39,9 @@ STRATEGIES = {
     "zero1": "zero-1",
     "zero2": "zero-2",
     "zero3": "zero-3",
+    "zero-1": "zero-1",
+    "zero-2": "zero-2",
+    "zero-3": "zero-3",
 }
 
 # Cards by the words that sources use; the memory size decides where a name alone does not.
@@ -58,8 +61,8 @@ CARDS = (
     (r"\bt4\b", "t4-16gb"),
     (r"\bl4\b", "l4-24gb"),
     (r"l40s", "l40s-48gb"),
-    (r"v100.*32", "v100-32gb"),
-    (r"v100", "v100-16gb"),
+    (r"v100.*32", "v100-sxm-32gb"),
+    (r"v100", "v100-sxm-16gb"),
 )
 
 TARGET_WORDS: dict[str, tuple[str, ...]] = {
@@ -138,7 +141,7 @@ def find_model(
             config = dict(entry["config"])
             return model_from_config(config, name=known), {"config": config}
     for model in catalog.models.values():
-        if model.hugging_face.lower() == name.lower() or name.lower() in model.aliases:
+        if name.lower() in (model.id, model.hugging_face.lower(), *model.aliases):
             return model.model, model.id
     raise SkippedError(f"no config for model {name!r}")
 
@@ -394,7 +397,8 @@ def measured_case(
         base = _text(row, "base_dtype")
         if method == "qlora":
             request["lora"]["base_dtype"] = _base_dtype(base, stack)
-    card = card_id(_text(row, "gpu"))
+    gpu = _text(row, "gpu")
+    card = gpu if gpu in catalog.cards else card_id(gpu)
     known_card = card if card in catalog.cards else None
     request["card"] = known_card
     gib = _text(row, "gib_per_gpu") or _text(row, "gb_per_gpu_unit_unstated")

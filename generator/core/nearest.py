@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 LEAST_ALIKE = 0.3
 """Share of common letter triples below which two names are not worth mentioning together."""
+SHORTEST_PART = 3
+"""Letters from which on a name inside another one is no accident."""
 CLOSE_TO_BEST = 0.75
 """A name is mentioned beside the best one only if it is this close to it."""
 
@@ -17,7 +19,8 @@ def _triples(name: str) -> set[str]:
 def nearest(name: str, candidates: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
     """The candidates most like `name`, best first; none where nothing is alike.
 
-    Two names are as alike as the letter triples they share (Dice coefficient).
+    Two names are as alike as the letter triples they share (Dice coefficient); a name that holds
+    all of the wanted one, as `rtx-4090-24gb` holds `4090`, is always worth mentioning.
 
     Args:
         name: What was asked for.
@@ -29,6 +32,8 @@ def nearest(name: str, candidates: Iterable[str], *, limit: int = 3) -> tuple[st
     for candidate in candidates:
         own = _triples(candidate)
         score = 2 * len(wanted & own) / (len(wanted) + len(own))
+        if len(name) >= SHORTEST_PART and name.lower() in candidate.lower():
+            score = max(score, LEAST_ALIKE)
         if score >= LEAST_ALIKE:
             scored.append((-score, candidate))
     scored.sort()

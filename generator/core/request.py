@@ -15,6 +15,7 @@ from generator.core.errors import TrainfitError
 from generator.core.hf_config import model_from_config, model_from_parameter_count
 from generator.core.model import Model
 from generator.core.nearest import did_you_mean
+from generator.core.nesting import check_nesting
 from generator.core.run import (
     ADAPTER_DTYPES,
     ATTENTION_KERNELS,
@@ -138,6 +139,7 @@ def parse_json(text: str) -> dict[str, object]:
         raise TrainfitError("bad-json", "request", f"{name} is no JSON number; write a finite one.")
 
     try:
+        check_nesting(text)
         value = json.loads(text, parse_constant=no_constant)
     except TrainfitError:
         raise

@@ -69,6 +69,7 @@ def test_nearest_ranks_by_common_letters() -> None:
     assert nearest("adafactr", names) == ("adafactor",)
     assert nearest("adam", names)[0] == "adamw"
     assert nearest("qqq", names) == ()
+    assert nearest("4090", ("rtx-4090-24gb", "rtx-4080-16gb")) == ("rtx-4090-24gb",)
     assert nearest("", names) == ()
     assert len(nearest("a", ("a1", "a2", "a3", "a4"))) <= 3
     assert did_you_mean("sdg", names) == ""

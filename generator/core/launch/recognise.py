@@ -19,6 +19,7 @@ from generator.core.launch import (
     yaml_reader,
 )
 from generator.core.launch.reading import Reading
+from generator.core.nesting import check_nesting
 from generator.core.request import MAX_PARAMETERS, parse
 
 MAX_COUNT_CHARACTERS = 64
@@ -110,6 +111,7 @@ def _keys(text: str) -> dict[str, object]:
         raise ValueError(f"{name} is no JSON number")
 
     try:
+        check_nesting(text)
         value = json.loads(text.lstrip("\ufeff"), parse_constant=no_constant)
     except RecursionError:
         reason = "it is nested too deeply"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
+from generator.core.nesting import check_nesting
 from generator.core.request import DEFAULTS
 
 MARK = "# trainfit: "
@@ -117,6 +118,7 @@ def decode(value: object) -> dict[str, tuple[object, object]]:
     """
     if isinstance(value, str):
         try:
+            check_nesting(value)
             value = json.loads(value)
         except (ValueError, RecursionError):
             value = None
