@@ -56,7 +56,7 @@ def constants(catalog: Catalog) -> list[Constant]:
         Constant(
             name="Allocator's slack on activations, one GPU",
             value=shared("activation_slack_permille"),
-            origin=f"11 % in {paired}",
+            origin=f"11 % in {paired}; PyTorch gives the last of it back before it runs out",
         ),
         Constant(
             name="Allocator's slack on activations under FSDP2, FSDP1 and ZeRO-3",
