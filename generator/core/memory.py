@@ -169,6 +169,9 @@ def _gradients_at(
     With accumulation those of the previous micro-batch are always there. Without, they grow through
     backward from the head to the embedding. A sharded gradient counts by its shard.
     """
+    if case.stack.gradient_dtype == "fp32":
+        # Megatron's FP32 gradients are one buffer for the whole run.
+        return own.gradients
     if case.workload.gradient_accumulation_steps > 1 or share == "all":
         return _accumulated(case, state, own) if share != "all" else own.gradients
     if share == "none" or not own.gradients:
@@ -225,8 +228,11 @@ def _moments(
             moments.append(("backward", head, batch.last_unshard, passing.last_unshard))
             moments.append(("backward", most, batch.block_end, passing.block_end))
         moments.append(("backward", none, batch.head, passing_head + backward_copies))
-        # A tied table gets its second gradient out of place: three of its size are alive.
-        new_tables = 2 if case.model.tie_word_embeddings else int(accumulates)
+        # A tied table gets its second gradient out of place: three of its size are alive. Under
+        # autocast the head's comes through a cast and is added in place.
+        new_tables = int(accumulates)
+        if case.model.tie_word_embeddings:
+            new_tables = 1 if case.precision == "amp" else 2
         new = 0 if case.zero_stage == 3 else new_tables * state.embedding_gradient
         last = own.gradients
         if case.zero_stage == 3 and not accumulates:

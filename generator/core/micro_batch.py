@@ -145,6 +145,15 @@ def _largest_linear(model: Model) -> int:
     return max((tensor.size for tensor in params.linear_tensors(model)), default=0)
 
 
+def _has_adapter(model: Model, block: Block, lora: Lora) -> bool:
+    """Whether the block has a matrix that the adapter configuration names."""
+    targets = {tensor.module for tensor in params.lora_targets(model, lora.target_modules)}
+    return any(
+        tensor.kind == "linear" and tensor.module in targets
+        for tensor in params.block_tensors(model, block)
+    )
+
+
 def _is_skipped(block: Block) -> bool:
     """A block of cross-attention does nothing in a batch without images."""
     return any(isinstance(mixer, Attention) and mixer.cross_attention for mixer in block.mixers)
@@ -188,7 +197,12 @@ def micro_batch(
     inputs: dict[int, int] = {}
     backward: dict[int, int] = {}
     temporaries = 0
+    # Without checkpoints, blocks before the first adapter need no backward and keep nothing.
+    adapted = method == "full" or workload.activation_checkpointing != "none"
     for group in model.block_groups:
+        adapted = adapted or _has_adapter(model, group.block, lora)
+        if not adapted:
+            continue
         key = id(group.block)
         if key not in seen:
             tape = block_tape(group.block, model.hidden_size, model.norm_kind, mode)

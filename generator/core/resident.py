@@ -215,13 +215,15 @@ def resident(
         if optimizer.foreach_temporaries:
             state_bytes = HALF_BYTES if pure and optimizer.follows_parameter_dtype else FP32_BYTES
             foreach += state_bytes * count
+        # Position and per-layer embeddings are tables of their own, never tied to the head.
+        table = (model.vocab_size, model.hidden_size)
         for tensor in tensors:
             size = gradient_bytes * tensor.num_parameters
             if tensor.part == "block" and tensor.kind not in ("head", "embedding"):
                 in_blocks += size
             elif tensor.kind == "head":
                 head += size
-            elif tensor.kind == "embedding":
+            elif tensor.kind == "embedding" and tensor.shape == table:
                 embedding += size
     unit = _units(model)
     if method == "qlora":
