@@ -144,6 +144,7 @@ self.addEventListener("message", async ({ data }) => {
     try {
       self.postMessage({ type: "answer", id: data.id, text: run(data.text) });
     } catch (error) {
+      imageName = null; // whatever broke Python must not come back with its memory
       self.postMessage({ type: "answer", id: data.id, problem: lastLine(error) });
     }
     keepMemoryWhenQuiet();

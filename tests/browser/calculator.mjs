@@ -62,6 +62,16 @@ function readRows(page) {
   );
 }
 
+async function brokenRules(page) {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => globalThis.axe.run("#tf-calculator"));
+  return violations.map(({ id, impact, nodes }) => ({
+    id,
+    impact,
+    where: nodes.slice(0, 5).map((node) => `${node.target.join(" ")}: ${node.failureSummary}`),
+  }));
+}
+
 const scenarios = {
   /** Text boxes filled in, one after the other, on top of a link. */
   async fill() {
@@ -250,6 +260,86 @@ const scenarios = {
     });
   },
 
+  /** Files that nobody means well with, given in every way there is; then an honest one. */
+  async hostile_files() {
+    return withPage(async (page, record, context) => {
+      const session = await context.newCDPSession(page);
+      await session.send("Performance.enable");
+      await page.goto(address());
+      await page.getByText("Paste or drop").click();
+      const outcomeOf = async (give) => {
+        await page.evaluate(() => {
+          const area = document.getElementById("tf-config");
+          area.value = "";
+          area.dispatchEvent(new Event("input"));
+        });
+        await page.waitForFunction(
+          () =>
+            document.getElementById("tf-config-problem").hidden &&
+            document.querySelector(".tf-reading").textContent === "",
+        );
+        await give();
+        await page.waitForFunction(
+          () =>
+            !document.getElementById("tf-config-problem").hidden ||
+            document.querySelector(".tf-reading").textContent.startsWith("Read as"),
+          undefined,
+          { timeout: ANSWER_TIMEOUT_MS },
+        );
+        return page.evaluate(() => ({
+          problem: document.getElementById("tf-config-problem").innerText,
+          reading: document.querySelector(".tf-reading").innerText,
+          foreign: document.querySelectorAll(
+            "#tf-calculator :is(script, iframe, img, object, embed, style)",
+          ).length,
+        }));
+      };
+      const type = (text) =>
+        page.evaluate((value) => {
+          const area = document.getElementById("tf-config");
+          area.value = value;
+          area.dispatchEvent(new Event("input"));
+        }, text);
+      const transfer = (kind) =>
+        page.evaluate(
+          ([what, length]) => {
+            const data = new DataTransfer();
+            if (what === "drop-file") data.items.add(new File(["x".repeat(length)], "x.json"));
+            else data.setData("text/plain", "x".repeat(length));
+            const area = document.getElementById("tf-config");
+            const options = { bubbles: true, cancelable: true };
+            area.dispatchEvent(
+              what === "paste"
+                ? new ClipboardEvent("paste", { ...options, clipboardData: data })
+                : new DragEvent("drop", { ...options, dataTransfer: data }),
+            );
+          },
+          [kind, 10_000_000],
+        );
+      const typed = [];
+      for (const text of parameters.texts) typed.push(await outcomeOf(() => type(text)));
+      const large = {
+        typed: await outcomeOf(() => type("x".repeat(10_000_000))),
+        opened: await outcomeOf(() =>
+          page.getByLabel("Or open the file").setInputFiles({
+            name: "config.json",
+            mimeType: "application/json",
+            buffer: Buffer.alloc(10_000_000, "x"),
+          }),
+        ),
+      };
+      for (const kind of ["paste", "drop", "drop-file"]) {
+        large[kind] = await outcomeOf(() => transfer(kind));
+      }
+      const last = await outcomeOf(() => type("13B"));
+      await session.send("HeapProfiler.collectGarbage");
+      const { metrics } = await session.send("Performance.getMetrics");
+      const heapBytes = metrics.find(({ name }) => name === "JSHeapUsedSize").value;
+      const isTouched = await page.evaluate(() => "touched" in globalThis);
+      return { typed, large, last, heapBytes, isTouched, ...record };
+    });
+  },
+
   /** Launch files for every tool, each pasted back into a page that shows something else. */
   async launch_files() {
     return withPage(async (page, record) => {
@@ -335,6 +425,107 @@ const scenarios = {
     });
   },
 
+  /** Every stop of the Tab key in the calculator, in order, and whether one sees where one is. */
+  async tab_stops() {
+    return withPage(async (page, record) => {
+      await page.goto(address());
+      await page.locator("#tf-model").waitFor();
+      await page.waitForFunction(
+        () => document.getElementById("tf-calculator").dataset.shown !== undefined,
+      );
+      await page.getByText("Paste or drop").click();
+      await page.getByText("Launch configuration").click();
+      await page.locator("[data-tf-file]").first().waitFor({ timeout: ANSWER_TIMEOUT_MS });
+      await page.evaluate(() => {
+        const heading = document.getElementById("calculator");
+        heading.tabIndex = -1;
+        heading.focus();
+      });
+      const stops = [];
+      for (let presses = 0; presses < 150; presses += 1) {
+        await page.keyboard.press("Tab");
+        const stop = await page.evaluate(() => {
+          const node = document.activeElement;
+          if (!node.closest("#tf-calculator")) return null;
+          const boxes = [node, node.parentElement].map((each) => getComputedStyle(each));
+          const { width, height } = node.getBoundingClientRect();
+          return {
+            name: node.id || node.getAttribute("aria-label") || node.innerText || node.name,
+            isSeen: boxes.some((box) => box.outlineStyle !== "none" && box.outlineWidth !== "0px"),
+            isLaidOut: width > 0 && height > 0,
+          };
+        });
+        if (stop !== null) stops.push(stop);
+        else if (stops.length > 0) break;
+      }
+      return { stops, ...record };
+    });
+  },
+
+  /** Table, comparison, launch files in and out, links: all with the keyboard. */
+  async keyboard_everywhere() {
+    return withPage(async (page, record, context) => {
+      await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.goto(address(`#${parameters.link}`));
+      await shown(page, parameters.link);
+      const tabTo = async (selector) => {
+        for (let presses = 0; presses < 150; presses += 1) {
+          if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector))
+            return;
+          await page.keyboard.press("Tab");
+        }
+        throw new Error(`Tab does not reach ${selector}`);
+      };
+      const button = async (name) => {
+        await page.evaluate((wanted) => {
+          for (const each of document.querySelectorAll("#tf-calculator button"))
+            each.toggleAttribute("data-wanted", each.textContent === wanted);
+        }, name);
+        await tabTo("[data-wanted]");
+        await page.keyboard.press("Enter");
+      };
+      const state = () =>
+        page.evaluate(() => document.getElementById("tf-calculator").dataset.shown);
+
+      await button("Keep this set-up to compare with");
+      await tabTo(".tf-grid button[tabindex='0']");
+      for (const key of ["ArrowDown", "ArrowRight", "ArrowDown"]) await page.keyboard.press(key);
+      const chosen = await page.evaluate(() => document.activeElement.title);
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(
+        (before) =>
+          ![undefined, before].includes(document.getElementById("tf-calculator").dataset.shown),
+        parameters.link,
+      );
+      const afterGrid = { ...(await read(page)), state: await state(), chosen };
+      await button("Swap");
+      await shown(page, parameters.link);
+      await button("Stop comparing");
+      const isBack = await page.evaluate(() => document.activeElement.textContent);
+
+      await tabTo(".tf-more summary");
+      await page.keyboard.press("Enter");
+      await tabTo("#tf-export-tool");
+      await page.keyboard.type("axo");
+      await page.locator("[data-tf-file='axolotl.yaml']").waitFor();
+      await button("Copy");
+      await page.getByText("axolotl.yaml copied").waitFor();
+      const file = await page.evaluate(() => navigator.clipboard.readText());
+
+      await button("Reset");
+      await shown(page, parameters.start);
+      await tabTo(".tf-own summary");
+      await page.keyboard.press("Enter");
+      await tabTo("#tf-config");
+      await page.keyboard.press("Control+V");
+      await shown(page, parameters.link);
+      await button("Copy link");
+      await page.getByText("Link copied").waitFor();
+      const link = await page.evaluate(() => navigator.clipboard.readText());
+      return { afterGrid, isBack, file, link, ...record };
+    });
+  },
+
   /** Accessibility rules, in one colour scheme, with answer, message and open list on the page. */
   async accessibility() {
     return withPage(
@@ -351,15 +542,11 @@ const scenarios = {
         await page.getByRole("textbox", { name: "LoRA rank" }).fill("no number");
         await page.getByRole("combobox", { name: "Card" }).click();
         await page.locator("[role=option]").first().waitFor();
-        await page.evaluate(axe.source);
-        const { violations } = await page.evaluate(() => globalThis.axe.run("#tf-calculator"));
-        return violations.map(({ id, impact, nodes }) => ({
-          id,
-          impact,
-          where: nodes
-            .slice(0, 5)
-            .map((node) => `${node.target.join(" ")}: ${node.failureSummary}`),
-        }));
+        const whole = await brokenRules(page);
+        await page.goto("about:blank");
+        await page.goto(address(`?view=compact#${parameters.link}`));
+        await shown(page, parameters.link);
+        return [...whole, ...(await brokenRules(page))];
       },
       {
         context: {
@@ -372,10 +559,18 @@ const scenarios = {
 
   /** Milliseconds to the first own answer, and from a change to its painted answer. */
   async speed() {
+    const link = "v=1&model=llama-3.1-8b&strategy=zero-3&num_gpus=8";
+    const visit = () =>
+      withPage(async (page) => {
+        await page.goto(address(`#${link}`));
+        await shown(page, link);
+        return page.evaluate(() => performance.now());
+      });
+    const firstAnswers = [await visit(), await visit()];
     return withPage(async (page) => {
-      await page.goto(address("#v=1&model=llama-3.1-8b&strategy=zero-3&num_gpus=8"));
-      await shown(page, "v=1&model=llama-3.1-8b&strategy=zero-3&num_gpus=8");
-      const firstAnswer = await page.evaluate(() => performance.now());
+      await page.goto(address(`#${link}`));
+      await shown(page, link);
+      firstAnswers.push(await page.evaluate(() => performance.now()));
       const changes = await page.evaluate(async (rounds) => {
         const root = document.getElementById("tf-calculator");
         const control = document.getElementById("tf-sequence_length");
@@ -394,7 +589,7 @@ const scenarios = {
         }
         return times;
       }, 15);
-      return { firstAnswer, changes };
+      return { firstAnswers, changes };
     });
   },
 };

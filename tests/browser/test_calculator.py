@@ -16,8 +16,12 @@ from tests.browser.support import RunNode
 
 SCRIPT = "calculator.mjs"
 FRAGMENTS = 200
-CHANGE_LIMIT_MS = 150
-"""Three times the bar of 50 ms: a test machine is shared, and a slow-down of kind still shows."""
+LARGEST_HEAP_BYTES = 100_000_000
+"""Of the page's scripts; a text of 10 MB that was kept anywhere would show."""
+CHANGE_LIMIT_MS = 50
+FIRST_ANSWER_LIMIT_MS = 5000
+"""Held against the best of several runs: a machine that does other things too is slower at times,
+a change of kind shows in each. The first answer has a bar of 2.5 s on a quiet machine."""
 
 
 @pytest.fixture(scope="module")
@@ -290,6 +294,39 @@ def test_a_pasted_model_is_computed_or_refused_by_name(
     assert seen["errors"] == []
 
 
+def test_hostile_files_end_in_a_message_and_the_next_one_is_read(
+    run_node: RunNode, site_url: str
+) -> None:
+    script = "<img src=x onerror=globalThis.touched=1>"
+    texts = [
+        "[" * 90_000,
+        '{"a":' * 30_000,
+        '{"a":' * 30_000 + "1" + "}" * 30_000,
+        "a: " + "[" * 50_000,
+        "\n".join(" " * level + "a:" for level in range(300)),
+        "a: &a [x]\nb: [*a, *a]",
+        '{"model_type": "llama", "hidden_size": ' + "9" * 100_000 + "}",
+        json.dumps({"model_type": script, "hidden_size": script}),
+        f"base_model: '{script}'\nadapter: '{script}'\n",
+        f"base_model: '{script}'\nadapter: lora\n'{script}': 1\n",
+        "\u0000\u202e" * 1000,
+        "x" * 199_999,
+    ]
+
+    seen = run_node(SCRIPT, scenario="hostile_files", url=site_url, texts=texts)
+
+    outcomes = [*seen["typed"], *seen["large"].values()]
+    assert [outcome for outcome in outcomes if outcome["foreign"]] == []
+    assert all(outcome["problem"] or outcome["reading"] for outcome in outcomes)
+    assert "nested too deeply" in seen["typed"][1]["problem"]
+    assert all("10,000,000 characters" in each["problem"] for each in seen["large"].values())
+    assert "a number of parameters" in seen["last"]["reading"]
+    assert seen["isTouched"] is False
+    assert seen["heapBytes"] < LARGEST_HEAP_BYTES
+    assert seen["errors"] == []
+    assert seen["violations"] == []
+
+
 def test_launch_files_lead_back_to_the_set_up_that_they_were_written_for(
     run_node: RunNode, site_url: str
 ) -> None:
@@ -341,6 +378,62 @@ def test_an_estimate_needs_no_mouse(run_node: RunNode, site_url: str, catalog: C
     assert seen["totalBytes"] == expected["per_gpu"]["total"]
 
 
+def test_every_control_is_a_stop_of_the_tab_key(run_node: RunNode, site_url: str) -> None:
+    seen = run_node(SCRIPT, scenario="tab_stops", url=site_url)
+
+    names = [stop["name"] for stop in seen["stops"]]
+    expected = {
+        "tf-model",
+        "tf-config",
+        "tf-config-file",
+        "tf-optimizer",
+        "tf-card",
+        "tf-card-reserved_gb",
+        "tf-sequence_length",
+        "tf-micro_batch_size",
+        "tf-gradient_accumulation_steps",
+        "tf-precision",
+        "tf-stack",
+        "tf-dataset-num_tokens",
+        "tf-dataset-epochs",
+        "tf-price_usd_per_hour",
+        "tf-export-tool",
+        *(f"tf-{name}" for name in ("method", "strategy", "attention", "loss", "tool")),
+        "Keep this set-up to compare with",
+        "Copy link",
+        "Copy Markdown",
+        "Copy JSON",
+        "Copy embed code",
+        "Download CSV",
+        "Reset",
+        "What this assumes",
+    }
+    assert expected <= set(names) | {name.strip() for name in names}
+    assert [stop for stop in seen["stops"] if not stop["isSeen"]] == []
+    assert [stop for stop in seen["stops"] if not stop["isLaidOut"]] == []
+    assert sum("of NVIDIA" in name for name in names) <= 1, "the table is one stop"
+
+
+def test_everything_can_be_done_with_the_keyboard(run_node: RunNode, site_url: str) -> None:
+    link = "v=1&model=llama-3.1-8b&method=lora&lora.rank=64&strategy=zero-3&num_gpus=8"
+
+    seen = run_node(
+        SCRIPT,
+        scenario="keyboard_everywhere",
+        url=site_url,
+        link=link,
+        start="v=1&model=llama-3.1-8b",
+    )
+
+    after = seen["afterGrid"]
+    assert after["chosenCell"] == after["chosen"]
+    assert "&card=" in after["state"]
+    assert seen["isBack"] == "Keep this set-up to compare with"
+    assert "base_model: meta-llama/Llama-3.1-8B" in seen["file"]
+    assert seen["link"] == f"{site_url}calculator/#{link}"
+    assert seen["errors"] == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_no_accessibility_rule_is_broken(
@@ -358,8 +451,8 @@ def test_no_accessibility_rule_is_broken(
     assert violations == []
 
 
-def test_a_change_reaches_the_screen_at_once(run_node: RunNode, site_url: str) -> None:
+def test_the_screen_follows_at_once(run_node: RunNode, site_url: str) -> None:
     seen = run_node(SCRIPT, scenario="speed", url=site_url)
 
-    changes = sorted(seen["changes"])
-    assert changes[len(changes) // 2] <= CHANGE_LIMIT_MS, seen
+    assert min(seen["changes"]) <= CHANGE_LIMIT_MS, seen
+    assert min(seen["firstAnswers"]) <= FIRST_ANSWER_LIMIT_MS, seen

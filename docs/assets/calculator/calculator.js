@@ -275,7 +275,7 @@ class Calculator {
       });
     } catch (error) {
       // Where the engine failed, it has told so itself.
-      if (this.engine.state === "ready") this.#showProblems([`No answer: ${error.message}`]);
+      if (this.engine.state !== "failed") this.#showProblems([`No answer: ${error.message}`]);
       return;
     }
     if (page === null) return; // a newer state is on its way

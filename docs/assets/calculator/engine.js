@@ -97,10 +97,23 @@ export class Engine {
       clearTimeout(this.#watchdog);
       const { resolve, reject } = this.#inFlight;
       this.#inFlight = null;
-      if (message.problem === undefined) resolve(JSON.parse(message.text));
-      else reject(new Error(message.problem));
-      this.#sendNext();
+      if (message.problem === undefined) {
+        resolve(JSON.parse(message.text));
+        this.#sendNext();
+      } else {
+        // The core answers every request, wrong ones too: Python itself is no longer well.
+        reject(new Error(message.problem));
+        this.#startAnew();
+      }
     }
+  }
+
+  /** Another worker in place of one that cannot be relied on any more. */
+  #startAnew() {
+    this.#worker.terminate();
+    this.#worker = null;
+    this.#state = "idle";
+    if (this.#waiting.size > 0) this.start();
   }
 
   #fail(message) {

@@ -27,7 +27,10 @@ export function importBox({ read, accept }) {
   });
   const report = el("div", { class: "tf-reading", role: "status" });
 
+  let timer = 0;
+  /** Shows a problem, or none; what was typed before it is not read any more. */
   const refuse = (sentence) => {
+    clearTimeout(timer);
     problem.hidden = sentence === null;
     setText(problem, sentence ?? "");
     if (sentence !== null) report.replaceChildren();
@@ -62,9 +65,7 @@ export function importBox({ read, accept }) {
     placeholder: '{"model_type": "llama", "hidden_size": 4096, …}',
     "aria-describedby": "tf-config-help tf-config-problem",
   });
-  let timer = 0;
   area.addEventListener("input", () => {
-    clearTimeout(timer);
     refuse(null);
     timer = setTimeout(() => take(area.value), TYPING_DELAY_MS);
   });
