@@ -199,7 +199,8 @@ def define_env(env: MacrosEnvironment) -> None:
         env.macro(function)
     for function in FILTERS:
         env.filter(function)
-    from generator import macros_accuracy, macros_explain
+    from generator import macros_accuracy, macros_explain, macros_verification
 
     macros_explain.define(env)
     macros_accuracy.define(env)
+    macros_verification.define(env)

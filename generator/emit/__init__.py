@@ -32,6 +32,7 @@ def build(
     ledger: Iterable[str] = (),
     pictures: Mapping[str, str] | None = None,
     site_url: str = LOCAL_SITE_URL,
+    verification: str = "",
 ) -> None:
     """Write every page and data file of the matrix below `docs_dir`.
 
@@ -43,6 +44,7 @@ def build(
         ledger: Published addresses; former row ids among them keep an anchor.
         pictures: SVG files of the explanations by name.
         site_url: Where the site will stand, for what must name it in full.
+        verification: `catalog/verification.csv`, which is published as it is.
     """
     from generator.emit import (
         badges,
@@ -123,6 +125,7 @@ def build(
                 "cards", {card.id: (card.name, card.aliases) for card in axes.cards}
             ),
         )
+        written["api/v1/verification.csv"] = verification
         written["robots.txt"] = llms_txt.robots_txt(site_url)
         written["llms.txt"] = llms_txt.llms_txt(
             site_url=site_url, docs_dir=docs_dir, facts=facts, views=views, cards=axes.cards
@@ -217,6 +220,7 @@ def build_all(
         ledger=permalinks.read_ledger(catalog_dir / "permalinks.txt"),
         pictures={f"{name}.svg": figures.render(name) for name in sorted(figures.FIGURES)},
         site_url=f"{site_url.rstrip('/')}/",
+        verification=(catalog_dir / "verification.csv").read_text(encoding="utf-8"),
     )
     bundle = json.dumps(
         catalog_to_dict(catalog), ensure_ascii=False, separators=(",", ":"), sort_keys=True
