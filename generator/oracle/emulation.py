@@ -203,7 +203,8 @@ def old_loss() -> Iterator[None]:
     from transformers.loss import loss_utils
 
     def causal_loss(logits: torch.Tensor, labels: torch.Tensor, vocab_size: int, **_: Any) -> Any:
-        shifted = logits.float()[..., :-1, :].contiguous()
+        logits = logits.float()
+        shifted = logits[..., :-1, :].contiguous()
         targets = labels[..., 1:].contiguous()
         return torch.nn.functional.cross_entropy(shifted.view(-1, vocab_size), targets.view(-1))
 
