@@ -303,12 +303,6 @@ def _latent_attention(mixer: LatentAttention, mode: TapeMode) -> tuple[int, int,
     return saved, per_pair, backward, backward_per_pair
 
 
-# Bytes per channel of the pure PyTorch scan's inner stream, and of the gated norm behind it.
-# Source: S-TRACKER on Granite 4, Nemotron and Falcon blocks.
-SCAN_STREAM_BYTES = 32
-SCAN_NORM_BYTES = 10
-
-
 def _mamba2(mixer: Mamba2, mode: TapeMode) -> tuple[int, int, int, int]:
     """Saved bytes of a Mamba-2 mixer.
 
@@ -325,16 +319,23 @@ def _mamba2(mixer: Mamba2, mode: TapeMode) -> tuple[int, int, int, int]:
         saved = element * (projection + conv_width + 2 * inner) + FP32_BYTES * heads
     else:
         chunk = mixer.chunk_size
-        product_bytes = element if mode.autocast else FP32_BYTES
-        stream = SCAN_STREAM_BYTES + (SCAN_NORM_BYTES if mixer.gated_norm else 0)
-        if mode.autocast:
-            # Casts of the stream and of the frozen norm's tensors fall away.
-            stream -= SCAN_NORM_BYTES
+        product = element if mode.autocast else FP32_BYTES
+        # Per channel: padded inputs, the cast and the sum of the stream, one product's result,
+        # casts to 16 bit, and the gated norm (its input, the gate, and what its weight multiplies)
+        # or the gate alone. Autocast pads one tensor less and casts three of them to 16 bit.
+        stream = FP32_BYTES * (2 if mode.autocast else 3) + 2 * FP32_BYTES + product
+        stream += element * (4 if mode.autocast else 1)
+        if mixer.gated_norm:
+            stream += FP32_BYTES * (4 if mode.trains_base else 3)
+        else:
+            stream += element
         saved = (
             stream * inner
-            + 5 * product_bytes * heads * state
-            + 3 * product_bytes * heads * chunk
-            + 2 * product_bytes * heads * mixer.head_dim * state // chunk
+            # B and C repeated for every head, and without autocast two FP32 products with them.
+            + (3 * product + (0 if mode.autocast else 2 * FP32_BYTES)) * heads * state
+            # The chunks' decays in FP32, their products twice.
+            + (FP32_BYTES + 2 * product) * heads * chunk
+            + 2 * product * heads * mixer.head_dim * state // chunk
             + 2 * projection
             + 2 * conv_width
             + 20 * heads

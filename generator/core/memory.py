@@ -242,6 +242,7 @@ def _moments(
         if case.optimizer_implementation == "foreach" and stack.zero_engine != "deepspeed":
             temporaries = state.foreach_temporaries * stack.foreach_copies
             temporaries //= case.num_gpus if case.zero_stage else 1
+        temporaries = max(temporaries, state.largest_tensor_temporaries)
     moments.append(("step", own.gradients, 0, passing.step + temporaries))
     return moments
 

@@ -34,6 +34,8 @@ class Resident:
     gradients: int
     optimizer_states: int
     foreach_temporaries: int
+    largest_tensor_temporaries: int
+    """FP32 copies of the largest trained tensor that some optimizers hold at the step."""
     num_parameters: int
     num_trainable_parameters: int
     head_gradient: int
@@ -196,7 +198,7 @@ def resident(
             (_adapter_tensors(model, lora), adapter_bytes, has_master and adapter_bytes == 2),
             (_copied_tensors(model, lora), base_bytes, has_master and base_bytes == 2),
         ]
-    trained_weights = master = gradients = optimizer_bytes = foreach = trainable = 0
+    trained_weights = master = gradients = optimizer_bytes = foreach = trainable = largest = 0
     head = embedding = in_blocks = 0
     for tensors, own_bytes, keeps_master in groups:
         count = sum(tensor.num_parameters for tensor in tensors)
@@ -212,6 +214,7 @@ def resident(
             pure_16bit=pure,
             embeddings_in_fp32=stack.embeddings_keep_fp32_states,
         )
+        largest = max(largest, *(tensor.size for tensor in tensors), 0)
         if optimizer.foreach_temporaries:
             state_bytes = HALF_BYTES if pure and optimizer.follows_parameter_dtype else FP32_BYTES
             foreach += state_bytes * count
@@ -240,6 +243,7 @@ def resident(
         gradients=0 if optimizer.in_backward else gradients,
         optimizer_states=optimizer_bytes,
         foreach_temporaries=foreach,
+        largest_tensor_temporaries=optimizer.largest_tensor_temporaries * FP32_BYTES * largest,
         num_parameters=num_parameters,
         num_trainable_parameters=trainable,
         head_gradient=head,

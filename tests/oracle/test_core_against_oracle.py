@@ -25,29 +25,7 @@ def _catalog() -> Catalog:
     return load_catalog()
 
 
-# Misses that are known, with what is known of them. A miss that is mended fails here (strict), so
-# that the list only shrinks.
-KNOWN_MISSES = {
-    "falcon-h1-0.5b--lora--amp--single--1024x2--checkpointing-none": (
-        "the pure PyTorch scan under autocast, where no gated norm follows it: 3.3 % too low"
-    ),
-    "granite-4.0-h-tiny--lora--amp--single--1024x1--checkpointing-none": (
-        "Granite's scaled residuals and router beside frozen experts: 2.3 % too low"
-    ),
-}
-
-
-def _parameter(row: Row) -> object:
-    name = label(case_from_row(row))
-    marks = [
-        pytest.mark.xfail(reason=reason, strict=True)
-        for start, reason in KNOWN_MISSES.items()
-        if name.startswith(start)
-    ]
-    return pytest.param(row, id=name, marks=marks)
-
-
-@pytest.mark.parametrize("row", [_parameter(row) for row in ROWS])
+@pytest.mark.parametrize("row", [pytest.param(row, id=label(case_from_row(row))) for row in ROWS])
 def test_allocated_bytes_are_within_two_percent_of_pytorchs_own(row: Row) -> None:
     case = case_from_row(row)
 
