@@ -31,7 +31,8 @@ def build() -> Path:
     if (torch_dir / "lib" / "libtorch_cuda.so").exists():
         raise RuntimeError(
             "the oracle needs a CPU-only build of PyTorch, and this one brings CUDA, whose hooks "
-            "would clash with the fake ones; install the +cpu wheel into an environment of its own"
+            "would clash with the fake ones; install the CPU build of the same release from "
+            "PyTorch's own package index into the oracle's environment"
         )
     version = importlib.metadata.version("torch")
     library = BUILD_DIR / f"fake_cuda_guard-{version}.so"
