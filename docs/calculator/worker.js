@@ -10,17 +10,23 @@ const ARCHIVE_PATH = "/trainfit-core.zip";
 const QUIET_MS = 3000; // after the last answer: by then nobody waits for this thread
 
 // zipimport reads the stored (uncompressed) archive without unpacking it, and needs no zipfile.
+// Dataclasses compile their methods at import; those of the archive are compiled already, and are
+// found by their source.
 const BOOT = `
+import dataclasses
 import json
+import marshal
 import sys
 import zipimport
 
-def boot(archive_path, bundle_name):
+def boot(archive_path, bundle_name, methods_name):
+    archive = zipimport.zipimporter(archive_path)
+    methods = marshal.loads(archive.get_data(methods_name))
+    dataclasses.exec = lambda text, *namespaces: exec(methods.get(text, text), *namespaces)
     sys.path.insert(0, archive_path)
     from generator.core import api, codec
 
-    bundle = zipimport.zipimporter(archive_path).get_data(bundle_name)
-    catalog = codec.catalog_from_dict(json.loads(bundle))
+    catalog = codec.catalog_from_dict(json.loads(archive.get_data(bundle_name)))
     return lambda text: api.run(text, catalog)
 `;
 
@@ -102,9 +108,8 @@ async function load() {
   progress("Starting the estimator", 0.8);
   python.FS.writeFile(ARCHIVE_PATH, new Uint8Array(await archive));
   python.runPython(BOOT);
-  python.runPython(
-    `run = boot(${JSON.stringify(ARCHIVE_PATH)}, ${JSON.stringify(core.bundle)})\nNone`,
-  );
+  const names = [ARCHIVE_PATH, core.bundle, core.methods].map((each) => JSON.stringify(each));
+  python.runPython(`run = boot(${names.join(", ")})\nNone`);
   run = python.globals.get("run");
   imageName = name;
   return false;

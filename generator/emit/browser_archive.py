@@ -4,6 +4,7 @@ One archive holds code and data, so that the two can never be of different ages.
 content, stored uncompressed (a web server's compression does better on it than deflate would) and
 the same bytes come out of the same input everywhere. It holds each module twice: as byte code of
 Pyodide's Python, and as source, which any other Python takes instead (`python -I -S` imports it).
+Beside them lie the methods that dataclasses would compile at each start.
 """
 
 import hashlib
@@ -20,6 +21,8 @@ from generator.emit.pyodide_runtime import PyodideRuntime, compile_sources
 GENERATOR_DIR = Path(__file__).resolve().parents[1]
 
 BUNDLE_NAME = "bundle.json"
+METHODS_NAME = "dataclass-methods.bin"
+"""Methods of our dataclasses by their source, compiled; `tools/compile_sources.mjs` writes it."""
 MANIFEST_NAME = "manifest.json"
 
 _HASH_CHARACTERS = 16
@@ -90,6 +93,7 @@ def manifest(*, archive: BrowserArchive, runtime: PyodideRuntime) -> dict[str, A
             "file": archive.name,
             "bytes": len(archive.content),
             "bundle": BUNDLE_NAME,
+            "methods": METHODS_NAME,
         },
         "pyodide": {
             "version": runtime.version,

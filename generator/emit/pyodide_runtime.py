@@ -119,7 +119,8 @@ def trimmed_stdlib(*, package_dir: Path = PACKAGE_DIR, cache_dir: Path = CACHE_D
 def compile_sources(
     sources: bytes, *, package_dir: Path = PACKAGE_DIR, cache_dir: Path = CACHE_DIR
 ) -> dict[str, bytes]:
-    """The byte code of every `.py` in a zip file, under its name with a `c` appended.
+    """The byte code of every `.py` in a zip file, under its name with a `c` appended, and the
+    methods of its dataclasses.
 
     Args:
         sources: The zip file's content.

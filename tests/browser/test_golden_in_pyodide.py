@@ -45,4 +45,5 @@ def test_the_browser_imports_byte_code_and_compiles_nothing(
 
     sources = {name: file for name, file in result["modules"].items() if not file.endswith(".pyc")}
     assert "generator.core.api" in result["modules"]
+    assert result["compiledMethods"] == 0
     assert sources == {}

@@ -91,7 +91,12 @@ def test_the_manifest_names_the_files_and_their_sizes() -> None:
     )
 
     assert json.loads(json.dumps(manifest(archive=archive, runtime=runtime))) == {
-        "core": {"file": "core-0123456789abcdef.zip", "bytes": 5, "bundle": "bundle.json"},
+        "core": {
+            "file": "core-0123456789abcdef.zip",
+            "bytes": 5,
+            "bundle": "bundle.json",
+            "methods": "dataclass-methods.bin",
+        },
         "pyodide": {
             "version": "314.0.7",
             "folder": "../pyodide/314.0.7/",

@@ -8,7 +8,7 @@ import * as answer from "./answer.js";
 import { phaseBars } from "./charts.js";
 import { ComparePanel, settingWords } from "./compare.js";
 import { el, setText } from "./dom.js";
-import { Engine } from "./engine.js";
+import { engine } from "./engine.js";
 import { FIELD_WORDS } from "./fields.js";
 import { buildForm } from "./form.js";
 import { CardGrid } from "./grid.js";
@@ -54,16 +54,7 @@ class Calculator {
     this.view = null; // or "compact", inside other pages
     this.shown = null; // what the answer on the page was made from
     this.isWaiting = false; // someone waits for an answer while Python starts
-    this.engine = new Engine({
-      onProgress: (progress) => this.#showProgress(progress),
-      onReady: ({ files, isRestored }) => {
-        root.dataset.python = isRestored ? "restored" : "started";
-        whenIdle(() => keepForOffline(root, files));
-      },
-      onFailure: (message) => this.#showFailure(message),
-    });
-    // A link asks for another answer than the page brings: every moment counts.
-    if (location.hash.includes("=")) this.engine.start();
+    this.engine = engine;
     this.#build();
     this.form.show(this.state);
     const isOther = this.#readLink();
@@ -71,6 +62,14 @@ class Calculator {
     if (isOther) this.#compute();
     // In a task of its own: table and curve take as long as all the rest.
     else setTimeout(() => this.#showDetails());
+    this.engine.listen({
+      onProgress: (progress) => this.#showProgress(progress),
+      onReady: ({ files, isRestored }) => {
+        root.dataset.python = isRestored ? "restored" : "started";
+        whenIdle(() => keepForOffline(root, files));
+      },
+      onFailure: (message) => this.#showFailure(message),
+    });
     this.#startOnInterest();
   }
 

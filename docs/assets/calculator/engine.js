@@ -7,20 +7,28 @@ const WORKER_URL = new URL("../../calculator/worker.js", import.meta.url);
 const START_LIMIT_MS = 120_000; // 6 MB over a slow line
 const ANSWER_LIMIT_MS = 20_000;
 
-export class Engine {
+class Engine {
   #worker = null;
   #state = "idle"; // idle | starting | ready | failed
   #waiting = new Map();
   #inFlight = null;
   #nextId = 1;
   #watchdog = 0;
+  #listener = null;
+  #loaded = null; // what the worker said when it was ready
+  #problem = null; // why it failed
 
   /**
+   * Tells `listener` from now on, and what it has missed. The worker starts before the page is
+   * there to listen.
+   *
    * @param {{onProgress: (progress: {label: string, share: number}) => void,
    *          onReady: (loaded: object) => void, onFailure: (message: string) => void}} listener
    */
-  constructor(listener) {
-    this.listener = listener;
+  listen(listener) {
+    this.#listener = listener;
+    if (this.#loaded !== null) listener.onReady(this.#loaded);
+    if (this.#problem !== null) listener.onFailure(this.#problem);
   }
 
   get state() {
@@ -85,11 +93,12 @@ export class Engine {
 
   #receive(message) {
     if (message.type === "progress") {
-      this.listener.onProgress(message);
+      this.#listener?.onProgress(message);
     } else if (message.type === "ready") {
       clearTimeout(this.#watchdog);
       this.#state = "ready";
-      this.listener.onReady(message);
+      this.#loaded = message;
+      this.#listener?.onReady(message);
       this.#sendNext();
     } else if (message.type === "failed") {
       this.#fail(message.message);
@@ -112,6 +121,7 @@ export class Engine {
   #startAnew() {
     this.#worker.terminate();
     this.#worker = null;
+    this.#loaded = null;
     this.#state = "idle";
     if (this.#waiting.size > 0) this.start();
   }
@@ -120,16 +130,22 @@ export class Engine {
     clearTimeout(this.#watchdog);
     this.#worker?.terminate();
     this.#worker = null;
+    this.#loaded = null;
     this.#state = "failed";
     const abandoned = [this.#inFlight, ...this.#waiting.values()].filter((entry) => entry !== null);
     this.#inFlight = null;
     this.#waiting.clear();
     for (const entry of abandoned) entry.reject(new Error(message));
-    this.listener.onFailure(message);
+    this.#problem = message;
+    this.#listener?.onFailure(message);
   }
 
   /** Forgets a failure, so that the next question starts a new worker. */
   reset() {
     if (this.#state === "failed") this.#state = "idle";
+    this.#problem = null;
   }
 }
+
+/** The one of this page; with instant navigation it survives a change of page. */
+export const engine = new Engine();
