@@ -26,14 +26,21 @@ function normal(text) {
   return text.trim().toLowerCase();
 }
 
-async function modelId() {
-  const wanted = normal(form.elements.model.value);
+/** The model that was typed: by its name, else the shortest name that has all its words. */
+async function typedModel() {
+  // Ids leave the training stage out, people paste names with it.
+  const isStage = (word) => ["hf", "instruct", "it", "chat", "base"].includes(word);
+  const spaced = (text) => normal(text).split(/[\s/_-]+/).filter((word) => !isStage(word)).join(" ");
+  const wanted = spaced(form.elements.model.value);
   const models = await json("models.json");
-  const names = (each) => [each.id, each.name, each.hugging_face].map(normal);
+  const names = (each) => [each.id, each.name, each.hugging_face].map(spaced);
   const exact = models.find((each) => names(each).includes(wanted));
-  if (exact || wanted.length < 3) return exact?.id;
-  const words = wanted.split(/[\s/_-]+/);
-  return models.find((each) => words.every((word) => names(each).join(" ").includes(word)))?.id;
+  if (exact || wanted.length < 3) return exact;
+  const words = wanted.split(" ");
+  const isWhole = (each) => words.every((word) => names(each).join(" ").split(" ").includes(word));
+  return models
+    .filter((each) => words.every((word) => names(each).join(" ").includes(word)))
+    .sort((one, other) => isWhole(other) - isWhole(one) || one.name.length - other.name.length)[0];
 }
 
 /** Fewest GPUs of a card under the strategy that shards least; where none fits, the closest miss. */
@@ -63,18 +70,18 @@ function answer(data, method, cardId) {
 }
 
 async function update() {
-  const id = await modelId();
-  if (!id) {
+  const model = await typedModel();
+  if (!model) {
     output.textContent = "No such model in the catalog. The calculator takes a config.json.";
     return null;
   }
-  const [data] = await json(`models/${id}.json`);
+  const [data] = await json(`models/${model.id}.json`);
   const { method, card } = Object.fromEntries(new FormData(form));
   const best = answer(data, method, card);
   const name = form.elements.card.selectedOptions[0].textContent;
   const link = document.createElement("a");
-  link.href = `models/${id}/#${method}--adamw--${best.strategy}--${card}`;
-  link.textContent = `${best.count} × ${name}`;
+  link.href = `models/${model.id}/#${method}--adamw--${best.strategy}--${card}`;
+  link.textContent = `${model.name} on ${best.count} × ${name}`;
   const gb = document.createElement("span");
   gb.textContent = `${(best.bytes / 1e9).toFixed(1)} GB per GPU`;
   const verdict = document.createElement("span");
