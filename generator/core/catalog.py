@@ -74,6 +74,10 @@ def _names(entry: object) -> tuple[str, ...]:
     return (getattr(entry, "id", ""), *getattr(entry, "aliases", ()))
 
 
+STAGE_SUFFIXES = ("-instruct", "-it", "-chat", "-base", "-hf")
+"""What names on the Hugging Face hub end in and ids do not."""
+
+
 def _find(kind: str, name: str, entries: Mapping[str, EntryT]) -> EntryT:
     """The entry called `name` by id or alias, upper and lower case alike."""
     key = name.strip().lower()[:LONGEST_NAME]
@@ -118,6 +122,11 @@ class Catalog:
             for entry in self.models.values():
                 if entry.hugging_face.lower() == wanted:
                     return entry
+            # A tuned sibling has its base's shape, and ids leave the stage's suffix out.
+            stem = wanted.rpartition("/")[2]
+            for suffix in STAGE_SUFFIXES:
+                if stem.removesuffix(suffix) in self.models:
+                    return self.models[stem.removesuffix(suffix)]
         return _find("model", name, self.models)
 
     def card(self, name: str) -> Card:

@@ -74,3 +74,9 @@ def test_nearest_ranks_by_common_letters() -> None:
     assert len(nearest("a", ("a1", "a2", "a3", "a4"))) <= 3
     assert did_you_mean("sdg", names) == ""
     assert did_you_mean("adamww", names) == '; did you mean "adamw"?'
+
+
+def test_a_tuned_siblings_name_finds_the_model_of_its_shape() -> None:
+    catalog = load_catalog()
+    assert catalog.model("meta-llama/Llama-3.1-8B-Instruct").id == "llama-3.1-8b"
+    assert catalog.model("Qwen/Qwen2.5-7B").id == "qwen2.5-7b"
