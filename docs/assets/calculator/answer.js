@@ -357,7 +357,11 @@ export function running(result, { epochs }) {
   } else {
     row("Speed", throughput.note ?? "not known");
   }
-  return section("Communication, time and cost", el("dl", { class: "tf-solutions" }, ...rows));
+  const isMoot = result.card?.verdict === "no";
+  return section(
+    `Communication, time and cost${isMoot ? ", if it fitted" : ""}`,
+    el("dl", { class: "tf-solutions" }, ...rows),
+  );
 }
 
 /** What the answer rests on. */

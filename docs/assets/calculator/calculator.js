@@ -55,13 +55,14 @@ class Calculator {
     this.shown = null; // what the answer on the page was made from
     this.isWaiting = false; // someone waits for an answer while Python starts
     this.engine = engine;
+    this.form = null; // until there is time for it
     this.#build();
-    this.form.show(this.state);
     const isOther = this.#readLink();
     this.#showMain(start.page, defaultState());
     if (isOther) this.#compute();
-    // In a task of its own: table and curve take as long as all the rest.
-    else setTimeout(() => this.#showDetails());
+    // In tasks of their own: each takes as long as all the rest, and a press must not wait for it.
+    if (this.view !== "compact") setTimeout(() => this.#buildForm());
+    if (!isOther) setTimeout(() => this.#showDetails());
     this.engine.listen({
       onProgress: (progress) => this.#showProgress(progress),
       onReady: ({ files, isRestored }) => {
@@ -74,14 +75,6 @@ class Calculator {
   }
 
   #build() {
-    this.form = buildForm({
-      catalogue: this.catalogue,
-      onChange: (key, value) => this.#choose(key, value),
-      importer: importBox({
-        read: (text) => this.engine.ask("recognise", { op: "recognise", text }),
-        accept: (reading) => this.#takeOver(reading),
-      }),
-    });
     this.answerBox = this.root.querySelector("[data-tf=answer]");
     this.status = this.root.querySelector("[data-tf=status]");
     this.live = el("p", { class: "tf-hidden", role: "status", "aria-live": "polite" });
@@ -140,7 +133,6 @@ class Calculator {
       this.exporter.root,
       this.openLink,
     );
-    this.root.querySelector("[data-tf=form]").replaceChildren(this.form.root);
     this.root
       .querySelector("[data-tf=details]")
       .replaceChildren(
@@ -159,14 +151,27 @@ class Calculator {
     addEventListener("hashchange", () => {
       if (this.#readLink()) this.#compute();
     });
-    // Measured when it changes and not at each answer, which would force a layout in between.
-    this.curveWidth = this.curveBox.clientWidth;
+    // Told by the browser once it has laid the page out; to ask for it would force it to do so.
+    this.curveWidth = null;
     new ResizeObserver(([entry]) => {
       const width = Math.floor(entry.contentRect.width);
       if (width === this.curveWidth) return;
       this.curveWidth = width;
       if (this.root.dataset.shown !== undefined) this.#showCurve();
     }).observe(this.curveBox);
+  }
+
+  #buildForm() {
+    this.form = buildForm({
+      catalogue: this.catalogue,
+      onChange: (key, value) => this.#choose(key, value),
+      importer: importBox({
+        read: (text) => this.engine.ask("recognise", { op: "recognise", text }),
+        accept: (reading) => this.#takeOver(reading),
+      }),
+    });
+    this.form.show(this.state);
+    this.root.querySelector("[data-tf=form]").replaceChildren(this.form.root);
   }
 
   /** Python starts when someone shows interest, or when the browser has nothing else to do. */
@@ -188,7 +193,7 @@ class Calculator {
     this.#setView(decoded?.view ?? null);
     const isOther = encode(state) !== encode(this.state) || typeof state.model !== "string";
     this.state = state;
-    this.form.show(state);
+    this.form?.show(state);
     return isOther;
   }
 
@@ -200,6 +205,8 @@ class Calculator {
     this.view = isCompact ? "compact" : null;
     if (isCompact) this.root.dataset.view = "compact";
     else delete this.root.dataset.view;
+    // A frame that is sent to the whole page.
+    if (!isCompact && this.form === null && this.shown !== null) this.#buildForm();
   }
 
   /** One control was used. A training stack brings the settings that it makes by itself. */
@@ -232,7 +239,7 @@ class Calculator {
     // A button that this answer brought goes away with it; its reader must not be left nowhere.
     this.isFocusLost = this.answerBox.contains(document.activeElement);
     this.state = withChanges(this.state, changes);
-    this.form.show(this.state);
+    this.form?.show(this.state);
     this.#showProblems([]);
     this.#writeLink();
     this.#compute();
@@ -334,7 +341,7 @@ class Calculator {
     this.shown = { ...page, state, request };
     const card = this.#card();
     const result = page.estimate;
-    this.form.markError(null);
+    this.form?.markError(null);
     this.answerBox.classList.remove("tf-stale", "tf-waiting");
     this.headBox.replaceChildren(answer.headline({ result, card, setup: this.#setup() }));
     const changes =
@@ -388,6 +395,7 @@ class Calculator {
   }
 
   #showCurve() {
+    if (this.curveWidth === null) return; // it is on its way
     const { curve, estimate, request } = this.shown;
     this.curveBox.replaceChildren(
       answer.curveSection({
@@ -413,7 +421,7 @@ class Calculator {
 
   #showRefusal(error) {
     this.#show(this.shown, this.shown.state);
-    this.form.markError(error.field);
+    this.form?.markError(error.field);
     this.answerBox.classList.add("tf-stale");
     delete this.root.dataset.shown;
     this.strip.className = "tf-strip";

@@ -9,13 +9,6 @@ function matches(option, words) {
   return words.every((word) => option.search.includes(word));
 }
 
-/** What was typed as a whole name comes first, then what a name starts with, then the rest. */
-function rank(option, typed) {
-  const label = option.label.toLowerCase();
-  if (label === typed || option.value === typed) return 0;
-  return label.startsWith(typed) ? 1 : 2;
-}
-
 /**
  * @param {object} settings
  * @param {string} settings.id id of the text box
@@ -75,10 +68,7 @@ export function combobox({ id, describedBy, options, extra, onChoose }) {
 
   const open = (query) => {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-    const typed = words.join(" ");
-    const found = options()
-      .filter((option) => matches(option, words))
-      .sort((one, other) => rank(one, typed) - rank(other, typed));
+    const found = options().filter((option) => matches(option, words));
     const made = extra?.(query) ?? null;
     shown = [...(made === null ? [] : [made]), ...found.slice(0, MAX_SHOWN)];
     const rows = shown.map((option, index) => {

@@ -280,16 +280,9 @@ export function buildForm({ catalogue, onChange, importer }) {
       `${card.id} ${card.name} ${card.vendor ?? ""} ${card.memory_marketed_gb}gb`.toLowerCase(),
   }));
   cardOptions.push({ value: null, label: "No card", detail: "bytes only", search: "no card none" });
-  const sizes = new Set(catalogue.cards.map((card) => String(card.memory_marketed_gb)));
-  const namesCards = new Set(
-    catalogue.cards.flatMap((card) => card.name.split(/\s+/)).filter((word) => !sizes.has(word)),
-  );
   const sizeOption = (typed) => {
-    const match = /^\s*([0-9]{1,4})\s*(gb)?\s*$/i.exec(typed);
-    // "4090" alone is a card's name and no size, "4090 GB" would be one.
-    const isName = match !== null && match[2] === undefined && namesCards.has(match[1]);
-    const size =
-      match === null || isName ? undefined : parseValue(FIELDS["card.memory_gb"], match[1]);
+    const match = /^\s*([0-9]{1,4})\s*(?:gb)?\s*$/i.exec(typed);
+    const size = match === null ? undefined : parseValue(FIELDS["card.memory_gb"], match[1]);
     return size === undefined
       ? null
       : { value: { memory_gb: size }, label: ownCardName(size), detail: "no speed, no list price" };

@@ -91,14 +91,18 @@ export class CardGrid {
 
   /** Scrolls the table, never the page, to a card that was chosen elsewhere. */
   #reveal(row) {
-    requestAnimationFrame(() => {
-      const box = this.table.parentElement;
-      const line = this.#body.children[row];
-      const isSeen =
-        line.offsetTop > box.scrollTop &&
-        line.offsetTop + line.offsetHeight < box.scrollTop + box.clientHeight;
-      if (!isSeen) box.scrollTop = line.offsetTop - box.clientHeight / 2;
-    });
+    // After the browser has laid it out and painted: asked earlier, it would have to at once.
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        const box = this.table.parentElement;
+        const line = this.#body.children[row];
+        if (line === undefined) return;
+        const isSeen =
+          line.offsetTop > box.scrollTop &&
+          line.offsetTop + line.offsetHeight < box.scrollTop + box.clientHeight;
+        if (!isSeen) box.scrollTop = line.offsetTop - box.clientHeight / 2;
+      }),
+    );
   }
 
   #build(grid) {
