@@ -169,8 +169,10 @@ def _gradients_at(
     With accumulation those of the previous micro-batch are always there. Without, they grow through
     backward from the head to the embedding. A sharded gradient counts by its shard.
     """
-    if case.stack.gradient_dtype == "fp32":
-        # Megatron's FP32 gradients are one buffer for the whole run.
+    views = case.stack.gradient_as_bucket_view and case.strategy == "ddp" and case.num_gpus > 1
+    if case.stack.gradient_dtype == "fp32" or views:
+        # Megatron's FP32 gradients, and gradients that are views of DDP's buckets, are one buffer
+        # for the whole run.
         return own.gradients
     if case.workload.gradient_accumulation_steps > 1 or share == "all":
         return _accumulated(case, state, own) if share != "all" else own.gradients
