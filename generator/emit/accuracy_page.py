@@ -86,7 +86,7 @@ def bars_table() -> str:
         )
         for bar in bars(scores()[1])
     ]
-    return _table(("Bar", "Limit", "Today", ""), rows, numbers=" 99")
+    return _table(("Bar", "Limit", "Today", "Met"), rows, numbers=" 99")
 
 
 def accuracy_plot() -> str:

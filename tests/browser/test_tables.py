@@ -18,6 +18,10 @@ PAGE_TYPES = (
     "cards/",
     "cards/h100-sxm-80gb/",
     "explain/sharding/",
+    "explain/out-of-memory/",
+    "accuracy/",
+    "calculator/",
+    "reference/verification/",
     "api/",
     "errors/",
 )

@@ -29,12 +29,13 @@ function filter() {
   const chosen = [...new FormData(form)].filter(([, value]) => value);
   let shown = 0;
   for (const row of rows) {
-    row.hidden = !chosen.every(([name, value]) =>
+    const isShown = chosen.every(([name, value]) =>
       name === "words"
         ? value.toLowerCase().split(/\s+/).every((word) => texts.get(row).includes(word))
         : matches(row.dataset[name], value),
     );
-    shown += row.hidden ? 0 : 1;
+    if (row.hidden === isShown) row.hidden = !isShown;
+    shown += isShown ? 1 : 0;
   }
   const all = shown === rows.length;
   status.textContent = all ? `${shown} ${form.dataset.noun}` : `${shown} of ${rows.length} ${form.dataset.noun}`;
@@ -55,6 +56,7 @@ function compare(a, b) {
 }
 
 function sort(column, descending) {
+  if (column < 0 && sorted.column < 0) return;
   sorted = { column, descending };
   heads.forEach((head, index) => {
     if (index === column) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
