@@ -104,11 +104,13 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write a whole results file."""
-    with path.open("w", newline="") as file:
+    """Write a whole results file; an interrupted run leaves the old one as it was."""
+    unfinished = path.with_suffix(".unfinished")
+    with unfinished.open("w", newline="") as file:
         writer = csv.DictWriter(file, (*SETTINGS, *FIGURES), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+    unfinished.replace(path)
 
 
 def _cell(value: object) -> str:
