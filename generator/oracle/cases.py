@@ -284,13 +284,6 @@ def _more_dense() -> Iterator[Values]:
         for workload in ((1024, 1), (16384, 1)):
             yield _case(model, workload, **full)
             yield _case(model, workload, **full, **FP32_ADAPTERS)
+    for model in ("llama-3.2-1b", "qwen2.5-1.5b", "smollm2-1.7b"):
         yield _case(model, (4096, 1))
         yield _case(model, (4096, 1), **BF16_ADAPTERS)
-    yield from _four_ways("tinyllama-1.1b-chat-v1.0", (2048, 4), (2048, 8))
-    yield from _four_ways("mistral-nemo", (1024, 1), (8192, 1))
-    yield from _four_ways("qwen3-14b", (1024, 1), (4096, 1))
-    yield from _four_ways("granite-4.2-3b", (2048, 1), (8192, 1))
-    yield from _four_ways("minicpm5-2b", (2048, 1), (8192, 1))
-    yield from _four_ways("olmo-3-1025-7b", (1024, 1), (8192, 1))
-    yield from _four_ways("seed-oss-36b", (1024, 1), (4096, 1))
-    yield from _four_ways("stablelm-2-1.6b", (1024, 2), (4096, 2))
