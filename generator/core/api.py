@@ -9,6 +9,8 @@ A request is an object with `op`, the operation, and its fields:
 - `page`: `estimate`, `grid` and `curve` at once, with the fields of all three.
 - `export`: also `tool`, an id of `launch.TOOLS`. Gives `files` (`filename`, `text`), the `command`
   that starts the run, and `notes` on what the tool does otherwise.
+- `decode`: also `message`, an out-of-memory error of that run. Gives its sizes (`message`), the
+  tensors that the failed request can be (`candidates`), and `observations`.
 - `recognise`: only `text`, a launch file, a config.json or a parameter count. Gives `tool` (what
   it was taken for), `recognised` (fields of a request), `implied` (those of them that the file
   leaves to the tool's defaults), `ignored` (its other keys) and `notes`.
@@ -20,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from generator.core import flops, solve, time_cost
+from generator.core import flops, oom, solve, time_cost
 from generator.core.band import band
 from generator.core.card import Card
 from generator.core.catalog import Catalog
@@ -56,7 +58,17 @@ LINES = (
     "buffers",
     "overhead",
 )
-OPERATIONS = ("estimate", "grid", "curve", "solve", "page", "export", "recognise", "describe")
+OPERATIONS = (
+    "estimate",
+    "grid",
+    "curve",
+    "solve",
+    "page",
+    "export",
+    "decode",
+    "recognise",
+    "describe",
+)
 DEFAULT_CURVE_LENGTHS = tuple(512 << step for step in range(10))
 EIGHT_BIT_OPTIMIZER = "adamw-8bit"
 COST_TOKENS = DEFAULT_NUM_TOKENS
@@ -471,6 +483,16 @@ def _recognise(fields: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
     return recognise(fields["text"], catalog)
 
 
+def _decode(request: Request, message: object) -> dict[str, Any]:
+    if not isinstance(message, str):
+        raise TrainfitError(
+            "missing-field" if message is None else "wrong-type",
+            "message",
+            "decode takes the text of an out-of-memory error as message.",
+        )
+    return oom.decode(message, _settle(request))
+
+
 def describe(catalog: Catalog) -> dict[str, Any]:
     """Everything that builds a form: ids with names, choices, ranges and defaults of every
     field.
@@ -524,6 +546,7 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
     if operation == "recognise":
         return _recognise(fields, catalog)
     tool = fields.pop("tool", None) if operation == "export" else None
+    message = fields.pop("message", None) if operation == "decode" else None
     card_ids = fields.pop("cards", None) if operation in ("grid", "page") else None
     lengths = fields.pop("sequence_lengths", None) if operation in ("curve", "page") else None
     is_about_cost = operation in ABOUT_COST
@@ -540,6 +563,8 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
         return _solve(request, catalog, dataset)
     if operation == "export":
         return _export(request, catalog, tool)
+    if operation == "decode":
+        return _decode(request, message)
     return {
         "estimate": _estimate(request, catalog, dataset),
         "grid": _grid(request, catalog, card_ids),
