@@ -13,6 +13,7 @@ from generator.core.memory import case_resident
 from generator.core.model import Attention, LatentAttention, MixtureOfExperts, Mlp, Model, Tensor
 from generator.core.params import num_parameters, tensors
 from generator.core.run import Case
+from generator.core.sharding import DEEPSPEED_BUCKET_ELEMENTS
 from generator.core.units import GIB, MIB, ceil_div
 
 MAX_MESSAGE_CHARACTERS = 20_000
@@ -27,8 +28,6 @@ MOST_TOKENS = 1 << 20
 UNLIKELY = 5
 """Rank of what only another GPU count would make; shown where there is nothing better."""
 SHARDED_COUNTS = (2, 4, 8, 16, 32, 64)
-DEEPSPEED_BUCKET_ELEMENTS = 500_000_000
-"""`allgather_bucket_size` and `reduce_bucket_size` unless the configuration says otherwise."""
 
 REMEDIES = {
     "loss": ("A chunked or fused loss never holds all logits.", "explain/loss/"),
@@ -277,11 +276,12 @@ def _whole(case: Case) -> Iterator[Candidate]:
         ("all gradients in 16 bit", trainable, 2, "backward", "states", 2),
         ("one 8-bit optimizer state", trainable, 1, "optimizer step", "states", 1),
     )  # fmt: skip
+    has_8bit_states = any(state.dtype == "blockwise-8bit" for state in case.optimizer.states)
     for label, number, size, phase, kind, stage in whole:
+        if size == 1 and not has_8bit_states:
+            continue
         for count in dict.fromkeys((1, case.num_gpus, *SHARDED_COUNTS)):
             is_as_set_up = count == (case.num_gpus if case.zero_stage >= stage else 1)
-            if size == 1 and "8bit" not in case.optimizer.id:
-                continue
             yield Candidate(
                 label=label if count == 1 else f"{label}: the shard of one of {count} GPUs",
                 factors=((number, "parameters"), (size, "B")),
@@ -436,6 +436,7 @@ def decode(text: str, case: Case) -> dict[str, object]:
         TrainfitError: there is no size in the message.
     """
     message = parse_message(text)
+    names_a_tensor = message.requested > SMALL_REQUEST_BYTES
     return {
         "message": {
             "requested_bytes": message.requested,
@@ -445,6 +446,7 @@ def decode(text: str, case: Case) -> dict[str, object]:
             "allocated_bytes": message.allocated,
             "unallocated_bytes": message.unallocated,
         },
+        "names_a_tensor": names_a_tensor,
         "candidates": [
             {
                 "tensor": candidate.label,
@@ -460,7 +462,7 @@ def decode(text: str, case: Case) -> dict[str, object]:
         "tokens_of_logits": [
             {"dtype": dtype, "fewest": fewest, "most": most}
             for dtype, fewest, most in tokens_of_logits(case.model, message)
-            if message.requested > SMALL_REQUEST_BYTES
+            if names_a_tensor
         ],
         "observations": observations(message),
     }

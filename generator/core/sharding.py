@@ -6,6 +6,10 @@ from generator.core.resident import FP32_BYTES, HALF_BYTES, Resident
 from generator.core.run import Case
 from generator.core.units import ceil_div
 
+DEEPSPEED_BUCKET_ELEMENTS = 500_000_000
+"""`allgather_bucket_size` and `reduce_bucket_size` unless the configuration says otherwise; a stack
+whose examples set another size says so. Source: deepspeed/runtime/zero/config.py."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:

@@ -168,9 +168,17 @@ def test_the_run_s_own_gpu_count_comes_first() -> None:
     assert all("of 4 GPUs" not in each for each in tensors("6.47 GiB", **size, num_gpus=8)[:1])
 
 
+@pytest.mark.parametrize(("optimizer", "is_named"), [("adamw-8bit", True), ("adamw", False)])
+def test_an_8_bit_state_is_named_where_there_is_one(optimizer: str, is_named: bool) -> None:
+    found = tensors("7.48 GiB", model="llama-3.1-8b", optimizer=optimizer)
+
+    assert ("one 8-bit optimizer state" in found) == is_named
+
+
 def test_a_small_request_names_no_tensor() -> None:
     found = decode("Tried to allocate 20.00 MiB", model="llama-3.3-70b")
 
+    assert not found["names_a_tensor"]
     assert found["candidates"] == found["tokens_of_logits"] == []
     assert found["observations"][0].startswith("The request is small")
 

@@ -75,8 +75,7 @@ function show(answer) {
     return;
   }
   const parts = [];
-  const isSmall = answer.observations[0]?.startsWith("The request is small");
-  if (!isSmall) parts.push(element("p", { textContent: lead(answer) }));
+  if (answer.names_a_tensor) parts.push(element("p", { textContent: lead(answer) }));
   if (answer.candidates.length) parts.push(element("ol", {}, ...answer.candidates.map(tensorItem)));
   if (!answer.candidates.some((each) => each.is_exact)) {
     parts.push(
@@ -129,6 +128,8 @@ form.addEventListener("submit", (event) => {
   decode();
 });
 field("strategy").addEventListener("change", () => {
-  field("num_gpus").disabled = field("strategy").value === "single";
+  const isSingle = field("strategy").value === "single";
+  field("num_gpus").disabled = isSingle;
+  field("num_gpus").closest("label").hidden = isSingle;
 });
 form.hidden = false;

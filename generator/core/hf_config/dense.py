@@ -262,24 +262,6 @@ def apertus(reader: Reader, name: str) -> Model:
     )
 
 
-def glm4(reader: Reader, name: str) -> Model:
-    """GLM-4 (0414): four norms a layer, half of each head rotated, gate and up in one matrix."""
-    return _uniform_or_mixed(
-        reader,
-        name,
-        types=["full_attention"] * reader.num_layers(),
-        window=None,
-        block={"num_output_norms": 2},
-        attention_changes={
-            "qkv_bias": reader.boolean("attention_bias"),
-            "head_dim": reader.integer("head_dim", default=128),
-            # The class's default; published files may leave it out.
-            "rotary": "partial",
-        },
-        mlp_changes={"fused_gate_up": True, "bias": False},
-    )
-
-
 def hunyuan(reader: Reader, name: str) -> Model:
     """Hunyuan dense: Qwen3's shape, its head norms named query_layernorm and key_layernorm."""
     bias = reader.boolean("attention_bias")
@@ -334,20 +316,31 @@ def exaone4(reader: Reader, name: str) -> Model:
     )
 
 
-def glm(reader: Reader, name: str) -> Model:
-    """GLM-4 of 2024: half of each head rotated, gate and up in one matrix."""
+def _glm(reader: Reader, name: str, *, default_bias: bool, block: dict[str, Any]) -> Model:
     return _uniform_or_mixed(
         reader,
         name,
         types=["full_attention"] * reader.num_layers(),
         window=None,
+        block=block,
         attention_changes={
-            "qkv_bias": reader.boolean("attention_bias", default=True),
+            "qkv_bias": reader.boolean("attention_bias", default=default_bias),
             "head_dim": reader.integer("head_dim", default=128),
+            # The class's default; published files may leave it out.
             "rotary": "partial",
         },
         mlp_changes={"fused_gate_up": True, "bias": False},
     )
+
+
+def glm(reader: Reader, name: str) -> Model:
+    """GLM-4 of 2024: half of each head rotated, gate and up in one matrix."""
+    return _glm(reader, name, default_bias=True, block={})
+
+
+def glm4(reader: Reader, name: str) -> Model:
+    """GLM-4 (0414): four norms a layer, half of each head rotated, gate and up in one matrix."""
+    return _glm(reader, name, default_bias=False, block={"num_output_norms": 2})
 
 
 def ernie4_5(reader: Reader, name: str) -> Model:

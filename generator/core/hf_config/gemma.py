@@ -3,6 +3,8 @@
 Sources: the configuration and modelling file of each `model_type` in `transformers` 5.24.
 """
 
+from collections.abc import Callable, Iterable
+
 from generator.core.hf_config import dense, towers_gemma
 from generator.core.hf_config.parts import (
     attention,
@@ -16,6 +18,9 @@ from generator.core.hf_config.parts import (
 )
 from generator.core.hf_config.reader import Reader, grouped
 from generator.core.model import Block, Model, Tensor
+
+Tower = Callable[[Reader, int], Iterable[Tensor]]
+"""Tensors of an encoder from its config and the text model's hidden size."""
 
 
 def gemma3(reader: Reader, name: str) -> Model:
@@ -131,32 +136,37 @@ def _gemma4_text(text: Reader, name: str) -> Model:
     )
 
 
-def gemma4(reader: Reader, name: str) -> Model:
-    """Gemma 4: wide heads in full layers, shared keys and values, per-layer embeddings, experts."""
-    text = text_reader(reader, {**GEMMA4_DEFAULTS, "hidden_size_per_layer_input": 256})
+def _gemma4(text: Reader, reader: Reader, name: str, *, vision: Tower, audio: Tower) -> Model:
     model = _gemma4_text(text, name)
     parts: list[Tensor] = []
-    vision, audio = reader.nested("vision_config"), reader.nested("audio_config")
-    if vision is not None:
-        parts += towers_gemma.gemma4_vision(vision, model.hidden_size)
-    if audio is not None:
-        parts += towers_gemma.gemma4_audio(audio, model.hidden_size)
+    for key, tower in (("vision_config", vision), ("audio_config", audio)):
+        config = reader.nested(key)
+        if config is not None:
+            parts += tower(config, model.hidden_size)
     return with_towers(model, reader, parts)
+
+
+def gemma4(reader: Reader, name: str) -> Model:
+    """Gemma 4: wide heads in full layers, shared keys and values, per-layer embeddings, experts."""
+    return _gemma4(
+        text_reader(reader, {**GEMMA4_DEFAULTS, "hidden_size_per_layer_input": 256}),
+        reader,
+        name,
+        vision=towers_gemma.gemma4_vision,
+        audio=towers_gemma.gemma4_audio,
+    )
 
 
 def gemma4_unified(reader: Reader, name: str) -> Model:
     """Gemma 4 12B, which embeds image patches and audio without an encoder."""
-    text = text_reader(
-        reader, {**GEMMA4_DEFAULTS, "sliding_window": 1024, "attention_k_eq_v": True}
+    changes = {"sliding_window": 1024, "attention_k_eq_v": True}
+    return _gemma4(
+        text_reader(reader, {**GEMMA4_DEFAULTS, **changes}),
+        reader,
+        name,
+        vision=towers_gemma.gemma4_unified_vision,
+        audio=towers_gemma.gemma4_unified_audio,
     )
-    model = _gemma4_text(text, name)
-    parts: list[Tensor] = []
-    vision, audio = reader.nested("vision_config"), reader.nested("audio_config")
-    if vision is not None:
-        parts += towers_gemma.gemma4_unified_vision(vision, model.hidden_size)
-    if audio is not None:
-        parts += towers_gemma.gemma4_unified_audio(audio, model.hidden_size)
-    return with_towers(model, reader, parts)
 
 
 def gemma3n_text(text: Reader, name: str) -> Model:

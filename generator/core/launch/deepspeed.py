@@ -17,6 +17,7 @@ from generator.core.launch.trainer import (
 )
 from generator.core.launch.yaml_writer import Value
 from generator.core.run import ZERO_STAGE
+from generator.core.sharding import DEEPSPEED_BUCKET_ELEMENTS
 
 SIGNATURE = (
     "zero_optimization",
@@ -30,8 +31,6 @@ SIGNATURE = (
     "steps_per_print",
     "gradient_accumulation_steps",
 )
-BUCKET_ELEMENTS = 500_000_000
-"""`reduce_bucket_size` as DeepSpeed sets it."""
 IGNORED_HERE = (
     "model, method, sequence length, checkpointing, attention and loss are set in your script"
 )
@@ -97,7 +96,7 @@ def config(plan: Plan, *, companion: bool) -> dict[str, Value]:
         zero |= {
             "overlap_comm": True,
             "contiguous_gradients": True,
-            "reduce_bucket_size": BUCKET_ELEMENTS,
+            "reduce_bucket_size": DEEPSPEED_BUCKET_ELEMENTS,
         }
     if stage == 3:
         zero["stage3_gather_16bit_weights_on_model_save"] = True
