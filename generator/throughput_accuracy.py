@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -35,6 +34,7 @@ from generator.core.run import (
 )
 from generator.core.time_constants import Software
 from generator.core.time_cost import StepTime, step_time
+from generator.measurements.gpu_names import find_card
 
 MEASUREMENTS = Path(__file__).resolve().parent.parent / "catalog" / "measurements"
 MODELS_FILE = MEASUREMENTS / "throughput-models.json"
@@ -50,25 +50,6 @@ KEPT_APART_MODULUS = 5
 """One row in five, by the hash of its id, is not used to set any constant."""
 MINIMUM_GROUP = 10
 
-# Catalog ids by the names of the CSV; the first that the catalog has. Cells that name only the chip
-# mean the usual form of the source's machines.
-CARD_IDS: dict[str, tuple[str, ...]] = {
-    "A100": ("a100-sxm-80gb",),
-    "A100-80GB": ("a100-sxm-80gb",),
-    "A100-40GB": ("a100-sxm-40gb",),
-    "A100-PCIe": ("a100-pcie-80gb",),
-    "A800-80GB": ("a100-sxm-80gb",),
-    "H100": ("h100-sxm-80gb",),
-    "H100-80GB": ("h100-sxm-80gb",),
-    "H100-PCIe": ("h100-pcie-80gb",),
-    "H100-NVL": ("h100-nvl-94gb",),
-    "H200": ("h200-sxm-141gb",),
-    "B200": ("b200-sxm-180gb",),
-    "B300": ("b300-sxm-288gb",),
-    "GB200": ("gb200-nvl72-186gb",),
-    "GB300": ("gb300-nvl72-288gb",),
-    "RTX PRO 6000": ("rtx-pro-6000-workstation-96gb", "rtx-pro-6000-blackwell-workstation-96gb"),
-}
 ATTENTION_MODULES = frozenset(
     {"q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj", "query_key_value", "c_attn", "attn_c_proj"}
 )
@@ -189,18 +170,10 @@ def _number(text: str) -> float | None:
 
 
 def _card(name: str, catalog: Catalog) -> Card:
-    words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    for candidate in CARD_IDS.get(name, ()):
-        if candidate in catalog.cards:
-            return catalog.cards[candidate]
-    matches = [
-        card
-        for id_, card in catalog.cards.items()
-        if re.fullmatch(rf"{re.escape(words)}-\d+gb", id_)
-    ]
-    if len(matches) != 1:
-        raise LeftOutError(f"no card in the catalog for {name!r}")
-    return matches[0]
+    found = find_card(name, catalog.cards)
+    if found.id is None:
+        raise LeftOutError(found.reason or f'"{name}" is a size and no card')
+    return catalog.cards[found.id]
 
 
 def _method(text: str) -> MethodName:

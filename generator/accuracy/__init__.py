@@ -30,6 +30,7 @@ def _row_json(row: RowScore) -> dict[str, Any]:
         "measured_bytes": row.measured_bytes,
         "error": row.error,
         "verdict": row.verdict,
+        "unjudged": row.unjudged,
         "skipped": row.skipped,
         "low": row.low,
         "high": row.high,
@@ -67,6 +68,9 @@ def _print_table(summary: dict[str, Any], out: IO[str]) -> None:
     print(f"\nskipped {summary['num_skipped']} of {summary['num_rows']} rows:", file=out)
     for reason, count in summary["skipped"].items():
         print(f"{count:5}  {reason[:100]}", file=out)
+    print("\nscored without a verdict:", file=out)
+    for reason, count in summary["unjudged"].items():
+        print(f"{count:5}  {reason[:160]}", file=out)
 
 
 def main(file: str, *, models: str | None, as_json: bool, out: IO[str]) -> int:

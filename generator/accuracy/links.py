@@ -49,6 +49,8 @@ def calculator_fragment(request: Mapping[str, Any]) -> str | None:
                 for key in default
                 if inner[key] != default[key]
             ]
+        elif isinstance(value, Mapping):
+            pairs += [(f"{name}.{key}", _written(own)) for key, own in value.items()]
         elif value != default:
             pairs.append((name, _written(value)))
     settings = [f"{key}={quote(value, safe=',')}" for key, value in pairs]

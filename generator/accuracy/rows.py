@@ -13,7 +13,9 @@ from generator.core import params
 from generator.core.catalog import Catalog
 from generator.core.hf_config import model_from_config
 from generator.core.model import Model
+from generator.core.nearest import did_you_mean
 from generator.core.units import GIB
+from generator.measurements.gpu_names import find_card
 
 Row = Mapping[str, str]
 
@@ -43,27 +45,6 @@ STRATEGIES = {
     "zero-2": "zero-2",
     "zero-3": "zero-3",
 }
-
-# Cards by the words that sources use; the memory size decides where a name alone does not.
-CARDS = (
-    (r"a100.*40", "a100-sxm-40gb"),
-    (r"a100", "a100-sxm-80gb"),
-    (r"h100.*(95|nvl|94)", "h100-nvl-94gb"),
-    (r"h100", "h100-sxm-80gb"),
-    (r"h200", "h200-sxm-141gb"),
-    (r"b200", "b200-sxm-180gb"),
-    (r"mi300x", "mi300x-192gb"),
-    (r"a10g", "a10g-24gb"),
-    (r"a5000", "rtx-a5000-24gb"),
-    (r"a6000|48gb class", "rtx-a6000-48gb"),
-    (r"3090", "rtx-3090-24gb"),
-    (r"4090", "rtx-4090-24gb"),
-    (r"\bt4\b", "t4-16gb"),
-    (r"\bl4\b", "l4-24gb"),
-    (r"l40s", "l40s-48gb"),
-    (r"v100.*32", "v100-sxm-32gb"),
-    (r"v100", "v100-sxm-16gb"),
-)
 
 TARGET_WORDS: dict[str, tuple[str, ...]] = {
     "q": ("q_proj", "qkv_proj"),
@@ -95,7 +76,8 @@ class MeasuredCase:
     measured_bytes: int | None
     second_measured_bytes: int | None
     """The driver's reading, where the row has it beside the allocator's."""
-    card: str | None
+    unjudged: str | None
+    """Why no card gives a verdict."""
     is_out_of_memory: bool
 
 
@@ -111,19 +93,6 @@ def _integer(row: Row, name: str) -> int:
         return int(float(text))
     except ValueError:
         raise SkippedError(f"{name} {text!r} is no number") from None
-
-
-def card_id(gpu: str) -> str | None:
-    """The catalog's card for a source's words, None where they do not name one.
-
-    Args:
-        gpu: `A100-SXM4-80GB`, `Tesla T4`, ...
-    """
-    words = gpu.lower()
-    for pattern, card in CARDS:
-        if re.search(pattern, words):
-            return card
-    return None
 
 
 def find_model(
@@ -192,7 +161,11 @@ def _precision(row: Row, method: str) -> str:
     raise SkippedError("master_weights are not stated")
 
 
-def _optimizer(row: Row) -> tuple[str, str]:
+ADAM = re.compile(r"(?<![a-z])(?:paged ?)?adam\(?w?\)?(?![a-z]|[-_ ]?mini)")
+"""Adam or AdamW as a whole word; `adamax` and `adam-mini` are others."""
+
+
+def _optimizer(row: Row, catalog: Catalog) -> tuple[str, str]:
     """Optimizer id and implementation."""
     text = _text(row, "optimizer").lower()
     if not text:
@@ -201,6 +174,12 @@ def _optimizer(row: Row) -> tuple[str, str]:
         word in text for word in ("galore", "apollo", "lomo", "4bit", "distributed", "megatron")
     ):
         raise SkippedError(f"optimizer {text!r} has no record that fits this row")
+    if not ADAM.search(text):
+        for known in catalog.optimizers.values():
+            if text in (known.id, *(alias.lower() for alias in known.aliases)):
+                return known.id, "fused" if "8bit" in text or "8-bit" in text else "foreach"
+        hint = did_you_mean(text[:60], catalog.optimizers) or "; write its id"
+        raise SkippedError(f'the catalog has no optimizer "{text[:60]}"{hint}')
     paged = "paged" in text and "if quantized" not in text
     if "if quantized" in text:
         paged = "qlora" in _text(row, "method")
@@ -363,7 +342,7 @@ def measured_case(
         compared = "reserved"
     model, named = find_model(_text(row, "model"), catalog, extra)
     stack, version = _stack(row)
-    optimizer, implementation = _optimizer(row)
+    optimizer, implementation = _optimizer(row, catalog)
     request: dict[str, Any] = {
         "model": named,
         "method": method,
@@ -397,10 +376,8 @@ def measured_case(
         base = _text(row, "base_dtype")
         if method == "qlora":
             request["lora"]["base_dtype"] = _base_dtype(base, stack)
-    gpu = _text(row, "gpu")
-    card = gpu if gpu in catalog.cards else card_id(gpu)
-    known_card = card if card in catalog.cards else None
-    request["card"] = known_card
+    card = find_card(_text(row, "gpu"), catalog.cards)
+    request["card"] = card.request
     gib = _text(row, "gib_per_gpu") or _text(row, "gb_per_gpu_unit_unstated")
     out_of_memory = _text(row, "oom").lower() == "true"
     measured = round(float(gib) * GIB) if gib and not out_of_memory else None
@@ -410,7 +387,7 @@ def measured_case(
         compared=compared,
         measured_bytes=measured,
         second_measured_bytes=round(float(second) * GIB) if second and measured else None,
-        card=known_card,
+        unjudged=card.reason or None,
         is_out_of_memory=out_of_memory,
     )
 

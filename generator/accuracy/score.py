@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +25,8 @@ class RowScore:
     measured_bytes: int | None = None
     error: float | None = None
     verdict: str | None = None
+    unjudged: str | None = None
+    """Why a scored row has no verdict: its card is not stated, unknown or one of several."""
     skipped: str | None = None
     low: int | None = None
     high: int | None = None
@@ -179,6 +182,7 @@ def score_row(
         measured_bytes=measured,
         error=None if measured is None else predicted / measured - 1,
         verdict=None if result["card"] is None else result["card"]["verdict"],
+        unjudged=case.unjudged,
         low=round(result["low"] * scale),
         high=round(result["high"] * scale),
         compared=case.compared,
@@ -263,6 +267,8 @@ def summarise(rows: Sequence[RowScore]) -> dict[str, Any]:
         if row.skipped is not None:
             reasons[row.skipped] = reasons.get(row.skipped, 0) + 1
     summary["skipped"] = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
+    unjudged = Counter(row.unjudged for row in rows if row.unjudged is not None)
+    summary["unjudged"] = dict(sorted(unjudged.items(), key=lambda item: (-item[1], item[0])))
     return summary
 
 

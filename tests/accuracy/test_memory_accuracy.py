@@ -146,6 +146,7 @@ def test_links_open_the_row_in_the_calculator() -> None:
         carried, _decoded([fragment for _, fragment in carried]), strict=True
     ):
         assert found["problems"] == []
+        assert found["request"]["card"] == request["card"]
         again = parse(found["request"], catalog).case
         expected = parse(request, catalog).case
         for name in ("method", "lora", "precision", "optimizer", "strategy", "num_gpus"):

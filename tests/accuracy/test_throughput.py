@@ -170,7 +170,7 @@ def write(path: Path, *rows: dict[str, str]) -> Path:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"gpu": "Cerebras"}, "no card in the catalog for 'Cerebras'"),
+        ({"gpu": "Cerebras"}, 'the catalog has no card "Cerebras"; write its id'),
         ({"model": "Nobody-1B"}, "no shape known for model Nobody-1B"),
         ({"precision": "fp8"}, "precision 'fp8' is not modelled"),
         ({"method": "dora"}, "method 'dora' is not modelled"),

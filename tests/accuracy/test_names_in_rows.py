@@ -1,0 +1,62 @@
+"""Names in a measured row are taken whole: no card, optimizer or size stands for another."""
+
+import json
+
+import pytest
+
+from generator.accuracy.rows import SkippedError, measured_case
+from generator.accuracy.score import read_rows, score_row
+from generator.core.catalog import Catalog
+from generator.load import CATALOG_DIR, load_catalog
+
+ROWS = {row["id"]: row for row in read_rows(CATALOG_DIR / "measurements" / "memory.csv")}
+ROW = ROWS["litgptres-001"]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+def test_a_card_outside_the_catalog_gives_no_verdict_and_says_why(catalog: Catalog) -> None:
+    scored = score_row({**ROW, "gpu": "GH200"}, catalog, _models())
+    assert scored.predicted_bytes is not None
+    assert scored.verdict is None
+    assert scored.unjudged == '"GH200" may be gh200-144gb or gh200-96gb; write which'
+
+
+def test_a_bare_size_is_judged_as_such(catalog: Catalog) -> None:
+    scored = score_row({**ROW, "gpu": "24GB class"}, catalog, _models())
+    assert (scored.verdict, scored.unjudged) == ("fits", None)
+
+
+@pytest.mark.parametrize(
+    ("words", "optimizer"),
+    [
+        ("AdamW", "adamw"),
+        ("Adam(W)", "adamw"),
+        ("bnb PagedAdamW8bit", "paged-adamw-8bit"),
+        ("SGD", "sgd"),
+        ("lion_8bit", "lion-8bit"),
+        ("adam-mini", "adam-mini"),
+    ],
+)
+def test_an_optimizer_is_the_one_that_the_row_names(
+    catalog: Catalog, words: str, optimizer: str
+) -> None:
+    case = measured_case({**ROW, "optimizer": words}, catalog, _models())
+    assert case.request["optimizer"] == optimizer
+
+
+@pytest.mark.parametrize("words", ["dist_muon", "Adamax", "adanw", "Prodigy"])
+def test_an_unknown_optimizer_is_left_out_and_not_taken_for_adamw(
+    catalog: Catalog, words: str
+) -> None:
+    with pytest.raises(SkippedError, match="the catalog has no optimizer"):
+        measured_case({**ROW, "optimizer": words}, catalog, _models())
+
+
+def _models() -> dict[str, dict[str, object]]:
+    path = CATALOG_DIR / "measurements" / "memory-models.json"
+    models: dict[str, dict[str, object]] = json.loads(path.read_text(encoding="utf-8"))
+    return models
