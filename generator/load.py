@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -175,6 +175,21 @@ def _by_id(documents: Iterable[Document], kind: str) -> dict[str, Any]:
     return {record.id: record for record in records}
 
 
+def catalog_of(documents: Sequence[Document]) -> Catalog:
+    """The catalog of the files that are sound.
+
+    Args:
+        documents: From `read_documents`.
+    """
+    return Catalog(
+        models=_by_id(documents, "model"),
+        cards=_by_id(documents, "card"),
+        optimizers=_by_id(documents, "optimizer"),
+        methods=_by_id(documents, "method"),
+        stacks=_by_id(documents, "stack"),
+    )
+
+
 def load_catalog(root: Path = CATALOG_DIR) -> Catalog:
     """Every record of the catalog.
 
@@ -187,10 +202,4 @@ def load_catalog(root: Path = CATALOG_DIR) -> Catalog:
     documents, problems = read_documents(root)
     if problems:
         raise CatalogProblems(problems)
-    return Catalog(
-        models=_by_id(documents, "model"),
-        cards=_by_id(documents, "card"),
-        optimizers=_by_id(documents, "optimizer"),
-        methods=_by_id(documents, "method"),
-        stacks=_by_id(documents, "stack"),
-    )
+    return catalog_of(documents)

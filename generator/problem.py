@@ -8,6 +8,8 @@ from typing import Literal, Self, get_args
 
 ProblemCode = Literal[
     "bad-toml",
+    "bad-csv",
+    "bad-json",
     "unknown-field",
     "missing-field",
     "wrong-type",
@@ -35,6 +37,8 @@ class Problem:
     """One finding. A note informs; an error fails the check."""
 
     path: str
+    line: int = 0
+    """Of a table's row, from 1; 0 where the key alone says the place."""
     key: str
     message: str
     code: ProblemCode
@@ -54,7 +58,8 @@ class Problem:
         if self.got:
             parts.append(f"got {self.got}")
         detail = f" ({', '.join(parts)})" if parts else ""
-        return f"{self.path}: {self.key}: {self.message}{detail} [{self.code}]"
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{place}: {self.key}: {self.message}{detail} [{self.code}]"
 
 
 class CatalogError(ValueError):

@@ -7,7 +7,6 @@ estimate does not cover is left out with its reason.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,17 +33,13 @@ from generator.core.run import (
 )
 from generator.core.time_constants import Software
 from generator.core.time_cost import StepTime, step_time
+from generator.measurements.columns import THROUGHPUT
 from generator.measurements.gpu_names import find_card
+from generator.measurements.models import read_models
+from generator.measurements.reader import usable_rows
 
 MEASUREMENTS = Path(__file__).resolve().parent.parent / "catalog" / "measurements"
 MODELS_FILE = MEASUREMENTS / "throughput-models.json"
-COLUMNS = (
-    "id", "source", "url", "model", "params_b", "params_active_b", "method", "lora_rank",
-    "precision", "optimizer", "strategy", "parallel_detail", "gpu", "num_gpus", "sequence_length",
-    "micro_batch_size", "global_batch_tokens", "activation_checkpointing", "attention", "compile",
-    "packing", "tokens_per_second_per_gpu", "tflops_per_gpu_stated", "mfu_stated", "quality",
-    "framework_version", "notes",
-)  # fmt: skip
 SCORED_QUALITIES = ("A", "B")
 KEPT_APART_MODULUS = 5
 """One row in five, by the hash of its id, is not used to set any constant."""
@@ -124,6 +119,27 @@ class Group:
     within_band: float
 
 
+def find_shape(
+    name: str, catalog: Catalog, entries: Mapping[str, Mapping[str, Any]]
+) -> str | Mapping[str, Any] | None:
+    """The config, or else the id in the catalog, of the model that a row names; or None.
+
+    Args:
+        name: As the row has it.
+        catalog: The catalog.
+        entries: Configs, or ids in the catalog, by the names that rows use.
+    """
+    entry = entries.get(name, {})
+    if "config" in entry:
+        config: Mapping[str, Any] = entry["config"]
+        return config
+    key = str(entry.get("catalog", name)).lower()
+    for candidate in catalog.models.values():
+        if key == candidate.id or key in (alias.lower() for alias in candidate.aliases):
+            return candidate.id
+    return None
+
+
 class LeftOutError(Exception):
     """A row that the estimate does not cover; the text says why."""
 
@@ -135,7 +151,7 @@ class Models:
         self._catalog = catalog
         self._entries: dict[str, Mapping[str, Any]] = {}
         for path in files:
-            self._entries.update(json.loads(path.read_text(encoding="utf-8")))
+            self._entries.update(read_models(path, builds=False).sound())
         self._built: dict[str, Model] = {}
 
     def approximate(self, name: str) -> bool:
@@ -149,17 +165,15 @@ class Models:
         return self._built[name]
 
     def _build(self, name: str) -> Model:
-        entry = self._entries.get(name, {})
-        if "config" in entry:
-            try:
-                return model_from_config(entry["config"], name=name)
-            except TrainfitError as error:
-                raise LeftOutError(f"model {name}: {error}") from error
-        key = str(entry.get("catalog", name)).lower()
-        for candidate in self._catalog.models.values():
-            if key == candidate.id or key in (alias.lower() for alias in candidate.aliases):
-                return candidate.model
-        raise LeftOutError(f"no shape known for model {name}")
+        found = find_shape(name, self._catalog, self._entries)
+        if found is None:
+            raise LeftOutError(f"no shape known for model {name}")
+        if isinstance(found, str):
+            return self._catalog.models[found].model
+        try:
+            return model_from_config(found, name=name)
+        except TrainfitError as error:
+            raise LeftOutError(f"model {name}: {error}") from error
 
 
 def _number(text: str) -> float | None:
@@ -176,7 +190,7 @@ def _card(name: str, catalog: Catalog) -> Card:
     return catalog.cards[found.id]
 
 
-def _method(text: str) -> MethodName:
+def method_of(text: str) -> MethodName:
     if text in ("full", "pretrain"):
         return "full"
     if text == "lora":
@@ -186,7 +200,7 @@ def _method(text: str) -> MethodName:
     raise LeftOutError(f"method {text!r} is not modelled")
 
 
-def _strategy(row: Mapping[str, str]) -> Strategy:
+def strategy_of(row: Mapping[str, str]) -> Strategy:
     text, detail = row["strategy"], row["parallel_detail"]
     if "offload" in text.lower() or "offload" in row["optimizer"].lower():
         raise LeftOutError("offloads to host memory")
@@ -205,7 +219,7 @@ def _strategy(row: Mapping[str, str]) -> Strategy:
     raise LeftOutError(f"strategy {text!r} is not modelled")
 
 
-def _checkpointing(row: Mapping[str, str]) -> Checkpointing:
+def checkpointing_of(row: Mapping[str, str]) -> Checkpointing:
     text = row["activation_checkpointing"]
     if text.startswith("selective"):
         return "selective"
@@ -256,7 +270,7 @@ def _attention(row: Mapping[str, str]) -> AttentionKernel:
     return "sdpa" if unnamed else "flash"
 
 
-def _precision(row: Mapping[str, str]) -> Precision:
+def precision_of(row: Mapping[str, str]) -> Precision:
     text = row["precision"]
     if text not in ("bf16", "fp16", "fp16/bf16"):
         raise LeftOutError(f"precision {text!r} is not modelled")
@@ -299,9 +313,9 @@ def case_from_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> C
         cells = (("GPU count", gpus), ("sequence length", sequence), ("micro-batch", micro))
         missing = next(name for name, value in cells if value is None)
         raise LeftOutError(f"no {missing} in the row")
-    precision = _precision(row)
-    strategy = _strategy(row)
-    method = _method(row["method"])
+    precision = precision_of(row)
+    strategy = strategy_of(row)
+    method = method_of(row["method"])
     model = models.model(row["model"])
     tokens = int(sequence) * int(micro) * int(gpus)
     batch = _number(row["global_batch_tokens"])
@@ -319,7 +333,7 @@ def case_from_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> C
         sequence_length=int(sequence),
         micro_batch_size=int(micro),
         gradient_accumulation_steps=max(1, round((batch or tokens) / tokens)),
-        activation_checkpointing=_checkpointing(row),
+        activation_checkpointing=checkpointing_of(row),
         attention=_attention(row),
         lora_rank=int(_number(row["lora_rank"]) or 16),
         target_modules=_targets(row, model),
@@ -347,7 +361,9 @@ def _is_dense(model: Model) -> bool:
     )
 
 
-def score_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> ScoredRow:
+def score_row(
+    row: Mapping[str, str], catalog: Catalog, models: Models, damage: str = ""
+) -> ScoredRow:
     """Predicted against measured for one row, or the reason why it is left out."""
     measured = _number(row["tokens_per_second_per_gpu"])
     blank = ScoredRow(
@@ -368,6 +384,8 @@ def score_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> Score
         kept_apart=is_kept_apart(row["id"]),
         skipped=None,
     )
+    if damage:
+        return replace(blank, skipped=damage)
     if not measured:
         return replace(blank, skipped="no tokens per second in the row")
     try:
@@ -392,23 +410,17 @@ def score_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> Score
     )
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """Rows of a CSV; missing columns are an error that names them."""
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-        if missing:
-            raise TrainfitError(
-                "bad-request", "file", f"{path.name} lacks the columns {', '.join(missing)}."
-            )
-        return [{name: (value or "").strip() for name, value in row.items()} for row in reader]
-
-
 def score_file(path: Path, catalog: Catalog, models_file: Path | None = None) -> list[ScoredRow]:
-    """Every row of a file, scored or left out with its reason."""
+    """Every row of a file, scored or left out with its reason.
+
+    Raises:
+        CatalogProblems: a file is no CSV or JSON of the expected form; every fault is named.
+    """
     files = [MODELS_FILE, *([models_file] if models_file else [])]
     models = Models(catalog, files)
-    return [score_row(row, catalog, models) for row in read_rows(path)]
+    return [
+        score_row(row.cells, catalog, models, row.damage) for row in usable_rows(path, THROUGHPUT)
+    ]
 
 
 def group(name: str, rows: Sequence[ScoredRow]) -> Group | None:

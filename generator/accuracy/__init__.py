@@ -1,6 +1,5 @@
 """Scores published measurements against the estimate: `python -m generator accuracy FILE.csv`."""
 
-import csv
 import json
 import sys
 from dataclasses import asdict
@@ -10,6 +9,7 @@ from typing import IO, Any
 from generator.accuracy.bars import bars
 from generator.accuracy.score import RowScore, score
 from generator.load import CATALOG_DIR, load_catalog
+from generator.problem import CatalogProblems
 
 THROUGHPUT_COLUMN = "tokens_per_second_per_gpu"
 HEADLINES = (
@@ -82,31 +82,31 @@ def main(file: str, *, models: str | None, as_json: bool, out: IO[str]) -> int:
         as_json: Print JSON instead of tables.
         out: Where to print.
     """
-    path = Path(file)
+    try:
+        return _main(Path(file), None if models is None else Path(models), as_json, out)
+    except CatalogProblems as problems:
+        for problem in problems.problems:
+            print(f"accuracy: {problem}", file=sys.stderr)
+        return 2
+
+
+def _main(path: Path, models: Path | None, as_json: bool, out: IO[str]) -> int:
     if not path.is_file():
         print(f"accuracy: there is no file {path}; give a CSV file.", file=sys.stderr)
         return 2
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        header = next(csv.reader(stream), [])
+    if models is not None and not models.is_file():
+        print(f"accuracy: there is no file {models}; give --models a JSON file.", file=sys.stderr)
+        return 2
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        header = [name.strip(' "\r\n') for name in stream.readline(10_000).split(",")]
     if THROUGHPUT_COLUMN in header:
         from generator import throughput_accuracy
 
-        scored = throughput_accuracy.score_file(
-            path, load_catalog(), Path(models) if models is not None else None
-        )
+        scored = throughput_accuracy.score_file(path, load_catalog(), models)
         as_text = throughput_accuracy.to_json if as_json else throughput_accuracy.to_text
         out.write(as_text(scored).rstrip("\n") + "\n")
         return 0
-    if "gib_per_gpu" not in header:
-        print(
-            f"accuracy: {path} has no column gib_per_gpu; "
-            "use the columns of catalog/measurements/memory.csv.",
-            file=sys.stderr,
-        )
-        return 2
-    rows, summary = score(
-        path, load_catalog(), models=Path(models) if models is not None else OWN_MODELS
-    )
+    rows, summary = score(path, load_catalog(), models=models or OWN_MODELS)
     if as_json:
         held = [{**asdict(bar), "is_met": bar.is_met} for bar in bars(summary)]
         found = {"rows": [_row_json(row) for row in rows], "summary": summary, "bars": held}

@@ -1,6 +1,5 @@
 """What other calculators answer for the same rows, beside the estimate's own errors there."""
 
-import csv
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +7,8 @@ from pathlib import Path
 
 from generator.accuracy.score import RowScore, percentile
 from generator.load import CATALOG_DIR
+from generator.measurements.columns import OTHER_CALCULATORS
+from generator.measurements.reader import read_table
 
 ANSWERS = CATALOG_DIR / "measurements" / "other-calculators.csv"
 ABOUT = CATALOG_DIR / "measurements" / "other-calculators.toml"
@@ -41,11 +42,10 @@ def calculators(
     """
     own = {row.id: abs(row.error) for row in rows if row.error is not None}
     found: dict[str, dict[str, float]] = {}
-    with answers.open(encoding="utf-8", newline="") as stream:
-        for line in csv.DictReader(stream):
-            if line["id"] in own and line["error_pct"]:
-                errors = found.setdefault(line["calculator"], {})
-                errors[line["id"]] = abs(float(line["error_pct"])) / 100
+    for line in read_table(answers, OTHER_CALCULATORS).sound():
+        if line["id"] in own and line["error_pct"]:
+            errors = found.setdefault(line["calculator"], {})
+            errors[line["id"]] = abs(float(line["error_pct"])) / 100
     records = tomllib.loads(about.read_text(encoding="utf-8"))["calculators"]
     result: list[Calculator] = []
     for record in records:

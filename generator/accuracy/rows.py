@@ -95,6 +95,26 @@ def _integer(row: Row, name: str) -> int:
         raise SkippedError(f"{name} {text!r} is no number") from None
 
 
+def find_model_name(
+    name: str, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
+) -> str | None:
+    """The key of `extra`, or else the id in the catalog, that a row's model goes by; or None.
+
+    Args:
+        name: Hugging Face name as the row has it.
+        catalog: The catalog.
+        extra: Configs of models outside the catalog, by name.
+    """
+    wanted = name.lower()
+    for known in extra:
+        if known.lower() == wanted:
+            return known
+    for model in catalog.models.values():
+        if wanted in (model.id, model.hugging_face.lower(), *model.aliases):
+            return model.id
+    return None
+
+
 def find_model(
     name: str, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Model, dict[str, Any] | str]:
@@ -104,15 +124,17 @@ def find_model(
         name: Hugging Face name as the row has it.
         catalog: The catalog.
         extra: Configs of models outside the catalog, by name.
+
+    Raises:
+        SkippedError: nobody has a config of it.
     """
-    for known, entry in extra.items():
-        if known.lower() == name.lower():
-            config = dict(entry["config"])
-            return model_from_config(config, name=known), {"config": config}
-    for model in catalog.models.values():
-        if name.lower() in (model.id, model.hugging_face.lower(), *model.aliases):
-            return model.model, model.id
-    raise SkippedError(f"no config for model {name!r}")
+    found = find_model_name(name, catalog, extra)
+    if found is None:
+        raise SkippedError(f"no config for model {name!r}")
+    if found in extra:
+        config = dict(extra[found]["config"])
+        return model_from_config(config, name=found), {"config": config}
+    return catalog.models[found].model, found
 
 
 def _targets(row: Row, model: Model) -> str | list[str]:
@@ -165,8 +187,16 @@ ADAM = re.compile(r"(?<![a-z])(?:paged ?)?adam\(?w?\)?(?![a-z]|[-_ ]?mini)")
 """Adam or AdamW as a whole word; `adamax` and `adam-mini` are others."""
 
 
-def _optimizer(row: Row, catalog: Catalog) -> tuple[str, str]:
-    """Optimizer id and implementation."""
+def optimizer_of(row: Row, catalog: Catalog) -> tuple[str, str]:
+    """Optimizer id and implementation.
+
+    Args:
+        row: The row's text by column.
+        catalog: The catalog.
+
+    Raises:
+        SkippedError: it is not stated, not in the catalog, or used in a way that no record has.
+    """
     text = _text(row, "optimizer").lower()
     if not text:
         raise SkippedError("optimizer is not stated")
@@ -206,6 +236,14 @@ def _says(row: Row, words: str) -> bool:
     """Whether the row's notes name a configuration that no column has a place for."""
     return words in _text(row, "notes").lower()
 
+
+FRAMEWORK_WORDS = (
+    *("lit-gpt", "litgpt", "lightning", "unsloth", "torchtitan", "torchtune", "axolotl"),
+    *("llama-factory", "megatron", "deepspeed", "transformers", "peft", "trl", "accelerate"),
+    *("ms-swift", "xtuner", "fms-acceleration", "torch", "pytorch", "llama-recipes", "nemo"),
+    *("prime-rl", "trainer", "hf", "opentau"),
+)
+"""Tools by which the framework column is understood."""
 
 TRAINERS = ("trl", "accelerate", "trainer", "swift", "xtuner")
 """Names of a loop that lets go of the model's outputs before backward."""
@@ -342,7 +380,7 @@ def measured_case(
         compared = "reserved"
     model, named = find_model(_text(row, "model"), catalog, extra)
     stack, version = _stack(row)
-    optimizer, implementation = _optimizer(row, catalog)
+    optimizer, implementation = optimizer_of(row, catalog)
     request: dict[str, Any] = {
         "model": named,
         "method": method,

@@ -1,7 +1,5 @@
 """Estimate against measurement, row by row, and what the errors look like by group."""
 
-import csv
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +12,9 @@ from generator.core.api import answer
 from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
 from generator.load import CATALOG_DIR
+from generator.measurements.columns import MEMORY, SUSPECTS
+from generator.measurements.models import read_models
+from generator.measurements.reader import read_table, usable_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,39 +100,14 @@ def errors(rows: Iterable[RowScore]) -> Errors | None:
     )
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file as text by column.
-
-    Args:
-        path: A UTF-8 file with a header line.
-    """
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        return [
-            {key: value or "" for key, value in row.items() if key is not None}
-            for row in csv.DictReader(stream)
-        ]
-
-
-def read_models(path: Path | None) -> dict[str, dict[str, Any]]:
-    """Configs by model name, of the form of `catalog/measurements/memory-models.json`.
-
-    Args:
-        path: The JSON file, or None for none.
-    """
-    if path is None:
-        return {}
-    models: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return models
-
-
 def read_doubtful(path: Path | None = None) -> frozenset[str]:
     """Ids of rows with a known defect.
 
     Args:
         path: A CSV with a column `id`; the collection's own list by default.
     """
-    found = path or CATALOG_DIR / "measurements" / "suspects.csv"
-    return frozenset(row["id"] for row in read_rows(found))
+    found = path or CATALOG_DIR / "measurements" / SUSPECTS.name
+    return frozenset(row["id"] for row in read_table(found, SUSPECTS).sound())
 
 
 def score_row(
@@ -139,6 +115,7 @@ def score_row(
     catalog: Catalog,
     extra: Mapping[str, Mapping[str, Any]],
     doubtful: frozenset[str] = frozenset(),
+    damage: str = "",
 ) -> RowScore:
     """One row scored, or skipped with the reason.
 
@@ -147,6 +124,7 @@ def score_row(
         catalog: The catalog.
         extra: Configs of models outside the catalog.
         doubtful: Ids of rows with a known defect.
+        damage: Why the row's numbers cannot be used, if so.
     """
     facts: dict[str, Any] = {
         "id": row.get("id", ""),
@@ -159,6 +137,8 @@ def score_row(
         "is_out_of_memory": row.get("oom", "").strip().lower() == "true",
         "is_doubtful": row.get("id", "") in doubtful,
     }
+    if damage:
+        return RowScore(**facts, skipped=damage)
     try:
         case = measured_case(row, catalog, extra)
         result = answer(case.request, catalog)
@@ -295,8 +275,14 @@ def score(
         path: A CSV with the columns of `catalog/measurements/memory.csv`.
         catalog: The catalog.
         models: Configs of models outside the catalog.
+
+    Raises:
+        CatalogProblems: a file is no CSV or JSON of the expected form; every fault is named.
     """
-    extra = read_models(models)
+    extra = {} if models is None else read_models(models, builds=False).sound()
     doubtful = read_doubtful()
-    rows = [score_row(row, catalog, extra, doubtful) for row in read_rows(path)]
+    rows = [
+        score_row(row.cells, catalog, extra, doubtful, row.damage)
+        for row in usable_rows(path, MEMORY)
+    ]
     return rows, summarise(rows)

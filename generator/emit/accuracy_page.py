@@ -1,6 +1,5 @@
 """The accuracy page's tables and pictures, from the scores that a build computes."""
 
-import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -16,6 +15,8 @@ from generator.core.units import GB
 from generator.emit import accuracy_plots as plots
 from generator.emit.figures import Picture
 from generator.load import CATALOG_DIR, load_catalog
+from generator.measurements.columns import CAUSES
+from generator.measurements.reader import read_table
 
 MEASUREMENTS = CATALOG_DIR / "measurements"
 OUTLIER = 0.15
@@ -49,12 +50,11 @@ def causes() -> tuple[dict[str, str], dict[str, str]]:
     """What is known of outliers: by row id, and by source."""
     by_id: dict[str, str] = {}
     by_source: dict[str, str] = {}
-    with (MEASUREMENTS / "causes.csv").open(encoding="utf-8", newline="") as stream:
-        for line in csv.DictReader(stream):
-            if line["id"]:
-                by_id[line["id"]] = line["cause"]
-            else:
-                by_source[line["source"]] = line["cause"]
+    for line in read_table(MEASUREMENTS / CAUSES.name, CAUSES).sound():
+        if line["id"]:
+            by_id[line["id"]] = line["cause"]
+        else:
+            by_source[line["source"]] = line["cause"]
     return by_id, by_source
 
 

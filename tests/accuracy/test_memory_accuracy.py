@@ -16,6 +16,8 @@ from generator.accuracy.score import RowScore, errors, percentile
 from generator.core.request import parse
 from generator.emit import accuracy_page as page
 from generator.load import load_catalog
+from generator.measurements.columns import MEMORY
+from generator.measurements.reader import read_table
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / "docs" / "assets" / "calculator" / "state.js"
@@ -88,9 +90,7 @@ def test_an_id_decides_nothing() -> None:
     """The same columns under another id give the same request."""
     catalog = load_catalog()
     extra = json.loads((page.MEASUREMENTS / "memory-models.json").read_text(encoding="utf-8"))
-    from generator.accuracy.score import read_rows
-
-    for row in read_rows(page.MEASUREMENTS / "memory.csv"):
+    for row in read_table(page.MEASUREMENTS / MEMORY.name, MEMORY).sound():
         try:
             case = measured_case(row, catalog, extra)
         except SkippedError:

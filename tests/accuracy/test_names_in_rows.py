@@ -5,12 +5,13 @@ import json
 import pytest
 
 from generator.accuracy.rows import SkippedError, measured_case
-from generator.accuracy.score import read_rows, score_row
+from generator.accuracy.score import score_row
 from generator.core.catalog import Catalog
 from generator.load import CATALOG_DIR, load_catalog
+from generator.measurements.columns import MEMORY
+from generator.measurements.reader import read_table
 
-ROWS = {row["id"]: row for row in read_rows(CATALOG_DIR / "measurements" / "memory.csv")}
-ROW = ROWS["litgptres-001"]
+ROW = read_table(CATALOG_DIR / "measurements" / MEMORY.name, MEMORY).sound()[0]
 
 
 @pytest.fixture(scope="module")

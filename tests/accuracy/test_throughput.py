@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from generator.core import time_constants as constants
-from generator.core.errors import TrainfitError
 from generator.load import load_catalog
+from generator.measurements.columns import THROUGHPUT
+from generator.problem import CatalogProblems
 from generator.throughput_accuracy import (
-    COLUMNS,
     MEASUREMENTS,
     MINIMUM_GROUP,
     Group,
@@ -27,7 +27,6 @@ from generator.throughput_accuracy import (
     group,
     grouped_by,
     is_kept_apart,
-    read_rows,
     score_file,
     software_of,
     summary,
@@ -144,7 +143,7 @@ def test_report_forms() -> None:
     assert group("none", []) is None
 
 
-ROW = dict.fromkeys(COLUMNS, "") | {
+ROW = dict.fromkeys(THROUGHPUT.names, "") | {
     "id": "x-1",
     "model": "Llama-2-7B",
     "method": "lora",
@@ -161,7 +160,7 @@ ROW = dict.fromkeys(COLUMNS, "") | {
 
 def write(path: Path, *rows: dict[str, str]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=COLUMNS)
+        writer = csv.DictWriter(file, fieldnames=THROUGHPUT.names)
         writer.writeheader()
         writer.writerows(rows)
     return path
@@ -184,6 +183,14 @@ def write(path: Path, *rows: dict[str, str]) -> Path:
             "activation checkpointing 'reversible' is not modelled",
         ),
         ({"tokens_per_second_per_gpu": ""}, "no tokens per second in the row"),
+        (
+            {"num_gpus": "eight"},
+            'num_gpus: not a number; write the bare number, or leave it empty (got "eight")',
+        ),
+        (
+            {"lora_rank": "3e400"},
+            'lora_rank: outside what is possible; check number and unit (got "3e400")',
+        ),
     ],
 )
 def test_reasons(tmp_path: Path, changes: dict[str, str], reason: str) -> None:
@@ -235,8 +242,10 @@ def test_kernels_are_read_from_the_columns(
 def test_a_file_without_the_columns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,model\n1,x\n", encoding="utf-8")
-    with pytest.raises(TrainfitError, match="tokens_per_second_per_gpu"):
-        read_rows(path)
+    with pytest.raises(CatalogProblems) as refused:
+        score_file(path, load_catalog())
+    assert len(refused.value.problems) == len(THROUGHPUT.names) - 2
+    assert f"{path}:1: tokens_per_second_per_gpu: missing column" in str(refused.value)
 
 
 def test_shapes_outside_the_catalog_come_from_a_file(tmp_path: Path) -> None:

@@ -1,0 +1,124 @@
+"""What a measured row may call things: a word outside it is a typing mistake, or news."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from generator.accuracy.rows import (
+    FRAMEWORK_WORDS,
+    STRATEGIES,
+    Row,
+    SkippedError,
+    find_model_name,
+    optimizer_of,
+)
+from generator.core.catalog import Catalog
+from generator.core.nearest import did_you_mean
+from generator.measurements.gpu_names import find_card
+from generator.throughput_accuracy import (
+    LeftOutError,
+    checkpointing_of,
+    find_shape,
+    method_of,
+    precision_of,
+    strategy_of,
+)
+
+Finding = tuple[str, str]
+"""A column and what is wrong with the cell."""
+
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "method": ("full", "lora", "qlora", "full+emb", "lora+emb", "qlora+emb"),
+    "strategy": (*STRATEGIES, "unknown"),
+    "base_dtype": (
+        *("bf16", "fp16", "fp32", "nf4", "nf4-dq", "gptq-int4", "int8", "unknown"),
+        *("nf4 (bitsandbytes)", "int8 (bitsandbytes)"),
+    ),
+    "compute_dtype": ("bf16", "fp16", "fp32", "unknown"),
+    "activation_checkpointing": ("none", "full", "selective", "unknown"),
+    "attention": ("flash", "sdpa", "eager", "unknown"),
+    "loss": (
+        *("none", "no", "chunked", "liger", "unsloth", "cut_cross_entropy", "unknown"),
+        *("triton_ce (not fused with lm_head)", "fused-linear CE (LC-CE)"),
+        *("yes (fusion)", "yes (native fusion)"),
+    ),
+    "cpu_offload": ("none", "paged", "unknown"),
+}
+"""Cells of `memory.csv` that take one of a few words."""
+
+
+def _outside(row: Row, words: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
+    for column, known in words.items():
+        value = row.get(column, "")
+        if value and value not in known:
+            hint = did_you_mean(value[:60], known) or f"; known are {', '.join(known)}"
+            yield column, f"unknown value{hint}"
+
+
+def unknown_in_memory_row(
+    row: Row, catalog: Catalog, models: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Finding]:
+    """Each cell of a memory row with a name or word that nobody knows.
+
+    Args:
+        row: The row's text by column.
+        catalog: The catalog.
+        models: Configs of models outside the catalog, by name.
+    """
+    yield from _outside(row, WORDS)
+    if row["model"] and find_model_name(row["model"], catalog, models) is None:
+        yield "model", _no_model(row["model"], catalog, models, "memory-models.json")
+    if row["optimizer"]:
+        try:
+            optimizer_of(row, catalog)
+        except SkippedError as reason:
+            yield "optimizer", str(reason)
+    card = find_card(row["gpu"], catalog.cards)
+    if row["gpu"] and card.reason:
+        yield "gpu", card.reason
+    words = re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)*", row["framework"].lower())
+    if words and not any(_begins(word, FRAMEWORK_WORDS) for word in words):
+        hint = next(filter(None, (did_you_mean(word, FRAMEWORK_WORDS) for word in words)), "")
+        yield "framework", f"names no known tool{hint or '; write tools with their releases'}"
+
+
+def _begins(word: str, tools: Iterable[str]) -> bool:
+    return any(word == tool or word.startswith(f"{tool}-") for tool in tools)
+
+
+def unknown_in_throughput_row(
+    row: Row, catalog: Catalog, models: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Finding]:
+    """Each cell of a throughput row with a name or word that nobody knows.
+
+    Args:
+        row: The row's text by column.
+        catalog: The catalog.
+        models: Shapes by the names that rows use.
+    """
+    if row["model"] and find_shape(row["model"], catalog, models) is None:
+        yield "model", _no_model(row["model"], catalog, models, "throughput-models.json")
+    card = find_card(row["gpu"], catalog.cards)
+    if row["gpu"] and card.reason:
+        yield "gpu", card.reason
+    for column, reader in (
+        ("method", lambda: method_of(row["method"])),
+        ("precision", lambda: precision_of(row)),
+        ("strategy", lambda: strategy_of(row)),
+        ("activation_checkpointing", lambda: checkpointing_of(row)),
+    ):
+        try:
+            if row[column]:
+                reader()
+        except LeftOutError as reason:
+            yield column, str(reason)
+
+
+def _no_model(
+    name: str, catalog: Catalog, models: Mapping[str, Mapping[str, Any]], file: str
+) -> str:
+    known = {name for model in catalog.models.values() for name in (model.id, model.hugging_face)}
+    hint = did_you_mean(name[:80], known | set(models)) or "."
+    return f"no model goes by that name{hint} Another one has its config in {file}"

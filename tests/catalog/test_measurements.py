@@ -1,0 +1,127 @@
+"""`check` reads the measurement files: damage and unknown names are told at their line."""
+
+from pathlib import Path
+
+import pytest
+
+from generator.measurements.columns import MEMORY
+from tests.catalog.small import damage
+from tests.catalog.test_lint import findings
+
+ROW = {
+    "id": "run-001",
+    "source": "A report",
+    "url": "https://example.org",
+    "model": "test/Test-1B",
+    "method": "full",
+    "base_dtype": "bf16",
+    "optimizer": "test_adam",
+    "strategy": "single",
+    "gpu": "test-card-24gb",
+    "num_gpus": "1",
+    "framework": "trl 0.13; torch 2.4",
+    "metric": "max_memory_allocated",
+    "gib_per_gpu": "12.5",
+    "oom": "false",
+    "quality": "A",
+}
+OTHERS = {
+    "suspects.csv": "id,kind,measured_gib,reason\nrun-001,odd,12.5,why\n",
+    "causes.csv": "id,source,cause\nrun-001,,this\n,A report,that\n",
+    "other-calculators.csv": (
+        "id,calculator,predicted_gib,measured_gib,metric,error_pct,basis,method,strategy,regime\n"
+        "run-001,x,1,12.5,stated,-90,,,,\n"
+    ),
+    "left-out.csv": "column,value,reason\n",
+    "memory-models.json": "{}",
+}
+
+
+def line_of(row: dict[str, str]) -> str:
+    cells = [row.get(name, "") for name in MEMORY.names]
+    assert not any("," in cell for cell in cells)
+    return ",".join(cells) + "\n"
+
+
+@pytest.fixture
+def measured(root: Path) -> Path:
+    folder = root / "measurements"
+    folder.mkdir()
+    text = ",".join(MEMORY.names) + "\n" + line_of(ROW)
+    (folder / "memory.csv").write_text(text, encoding="utf-8")
+    for name, content in OTHERS.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return root
+
+
+def test_a_sound_row_has_no_findings(measured: Path) -> None:
+    assert findings(measured) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "column", "told"),
+    [
+        ({"model": "test/Tset-1B"}, "model", 'did you mean "test/Test-1B"'),
+        ({"gpu": "test-crad-24gb"}, "gpu", 'did you mean "test-card-24gb"'),
+        ({"optimizer": "tset_adan"}, "optimizer", "the catalog has no optimizer"),
+        ({"framework": "unslot 2024.8"}, "framework", 'known tool; did you mean "unsloth"'),
+        ({"method": "qlroa"}, "method", 'unknown value; did you mean "qlora"'),
+        ({"strategy": "zero4"}, "strategy", "unknown value; did you mean"),
+        ({"attention": "flsh"}, "attention", 'unknown value; did you mean "flash"'),
+        ({"metric": "nvidia_smi"}, "metric", 'unknown value; did you mean "nvidia-smi"'),
+        ({"url": ""}, "url", "empty; fill it in"),
+        ({"gib_per_gpu": ""}, "gib_per_gpu", "the run did not go out of memory; add the reading"),
+        ({"gib_per_gpu": "12800"}, "gib_per_gpu", "outside what is possible"),
+        ({"gib_per_gpu": "28"}, "gib_per_gpu", "more than 24 GB of memory can hold"),
+        ({"gb_per_gpu_unit_unstated": "12"}, "gb_per_gpu_unit_unstated", "has the reading too"),
+        ({"num_gpus": "one"}, "num_gpus", "not a number"),
+    ],
+)  # fmt: skip
+def test_damage_is_told_at_its_line(
+    measured: Path, changes: dict[str, str], column: str, told: str
+) -> None:
+    damage(measured, "measurements/memory.csv", line_of(ROW), line_of({**ROW, **changes}))
+    (finding,) = findings(measured)
+    assert finding.startswith(f"catalog/measurements/memory.csv:2: {column}: ")
+    assert told in finding
+
+
+def test_a_name_that_is_left_out_on_purpose_is_no_finding(measured: Path) -> None:
+    damage(measured, "measurements/memory.csv", ",full,", ",dora,")
+    damage(measured, "measurements/left-out.csv", "reason\n", "reason\nmethod,dora,not modelled\n")
+    assert findings(measured) == []
+    damage(measured, "measurements/memory.csv", ",dora,", ",full,")
+    (finding,) = findings(measured)
+    assert finding.startswith("catalog/measurements/left-out.csv:2: value: no row uses it")
+
+
+@pytest.mark.parametrize("name", ["suspects.csv", "causes.csv", "other-calculators.csv"])
+def test_rows_about_a_row_name_one_that_exists(measured: Path, name: str) -> None:
+    damage(measured, f"measurements/{name}", "run-001", "run-002")
+    (finding,) = findings(measured)
+    assert finding.startswith(f"catalog/measurements/{name}:2: id: no row has this id; did you")
+
+
+def test_a_cause_names_a_source_that_exists(measured: Path) -> None:
+    damage(measured, "measurements/causes.csv", "A report", "Another")
+    (finding,) = findings(measured)
+    assert finding.startswith("catalog/measurements/causes.csv:3: source: no row has this source")
+
+
+def test_models_outside_the_catalog_are_checked(measured: Path) -> None:
+    text = '{"a": {"catalog": "test-2b"}, "b": {"config": {"model_type": "llama"}}}'
+    (measured / "measurements" / "memory-models.json").write_text(text, encoding="utf-8")
+    first, second = findings(measured)
+    assert 'a.catalog: the catalog has no such model; did you mean "test-1b"' in first
+    assert "b.config.num_hidden_layers: The config has no num_hidden_layers" in second
+
+
+def test_everything_is_told_at_once_beside_the_toml_files(measured: Path) -> None:
+    damage(measured, "measurements/memory.csv", ",12.5,", ",12.5 GB,")
+    damage(measured, "measurements/suspects.csv", "12.5", "much")
+    damage(measured, "models/test-1b.toml", 'license = "apache-2.0"\n', "")
+    assert [finding.split(": ")[0] for finding in findings(measured)] == [
+        "catalog/measurements/memory.csv:2",
+        "catalog/measurements/suspects.csv:2",
+        "catalog/models/test-1b.toml",
+    ]

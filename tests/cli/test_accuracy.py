@@ -1,0 +1,65 @@
+"""The scoring command refuses a file that it cannot read, and says where and why."""
+
+from pathlib import Path
+
+import pytest
+
+from generator.__main__ import main
+
+MEMORY = "id,model,method,base_dtype,compute_dtype,optimizer,strategy,gpu,num_gpus,"
+MEMORY += (
+    "sequence_length,micro_batch_size,activation_checkpointing,attention,metric,gib_per_gpu,oom"
+)
+ROW = "a,meta-llama/Llama-3.1-8B,full,bf16,bf16,AdamW,single,H100,1,2048,1,full,flash,stated"
+
+
+def run(*words: str) -> int:
+    return main(["accuracy", *words])
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "rows.csv:1: -: empty; the first line names the columns"),
+        (b"id,gib\n1,2\n", "rows.csv:1: gib_per_gpu: missing column; add it to the header"),
+        (b"id,gib_per_gpu\n\xff,2\n", "rows.csv:2: -: no UTF-8 (byte 0xff)"),
+        (b"\x00\x01\x02", "rows.csv:1: gib_per_gpu: missing column"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, told: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(content)
+    assert run(str(path)) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(str(tmp_path)) == 2
+    assert "there is no file" in capsys.readouterr().err
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{MEMORY}\n", encoding="utf-8")
+    assert run(str(path), "--models", str(tmp_path / "none.json")) == 2
+    assert "give --models a JSON file" in capsys.readouterr().err
+    models = tmp_path / "models.json"
+    models.write_text('{"a": 1}', encoding="utf-8")
+    assert run(str(path), "--models", str(models)) == 2
+    assert "models.json: a: names no shape" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("reading", "told"),
+    [
+        ("12 GB,false", "gib_per_gpu: not a number; write the bare number of GiB without a unit"),
+        ("1e999,false", "gib_per_gpu: outside what is possible"),
+        ("12,false,more", "17 cells under 16 columns"),
+    ],
+)
+def test_a_damaged_row_is_left_out_and_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reading: str, told: str
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{MEMORY}\n{ROW},{reading}\n", encoding="utf-8")
+    assert run(str(path)) == 0
+    assert told in capsys.readouterr().out
