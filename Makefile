@@ -99,12 +99,12 @@ audit: venv npm  ## Known vulnerabilities in what is installed
 .PHONY: new-model
 new-model: venv  ## Draft a model's file from its config.json (CONFIG=... NAME=owner/name)
 	@test -n "$(CONFIG)" || { echo "which config? make new-model CONFIG=config.json NAME=owner/name"; exit 2; }
-	@$(PY) -m generator new model $(CONFIG) --name "$(NAME)"
+	@$(PY) -m generator new model "$(CONFIG)" --name "$(NAME)"
 
 .PHONY: new-card
 new-card: venv  ## Draft a card's file (ID=name-form-size, as h100-sxm-80gb)
 	@test -n "$(ID)" || { echo "which id? make new-card ID=h100-sxm-80gb"; exit 2; }
-	@$(PY) -m generator new card $(ID)
+	@$(PY) -m generator new card "$(ID)"
 
 .PHONY: schema
 schema: venv  ## Write catalog/schema/*.schema.json from the record types

@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ FILL = "FILL"
 
 SUFFIXES = re.compile(r"-(hf|instruct|it|chat|base|\d{4}|\d{6}|\d{8})$")
 """Endings of a Hugging Face name that are no part of an id: training stage and date."""
+
+CARD_ID = re.compile(r"[a-z0-9][a-z0-9.-]*-([1-9]\d{0,3})gb")
+LONGEST_ID = 80
 
 LONG_LIST = 12
 """Patterns with a value per layer; from here on they are unreadable as plain lists."""
@@ -227,30 +230,43 @@ def new_card(card_id: str, today: datetime.date) -> str:
     Args:
         card_id: Name, form and marketed size: `h100-sxm-80gb`.
         today: The date on which the data sheet was read.
+
+    Raises:
+        ValueError: the id does not end with a size.
     """
-    size = re.search(r"-(\d+)gb$", card_id)
+    size = CARD_ID.fullmatch(card_id)
+    if size is None:
+        raise ValueError(card_id)
     form = next((form for form in ("sxm", "pcie", "nvl72") if f"-{form}-" in card_id), "")
     return f"""\
 #:schema ../schema/card.schema.json
 id = "{card_id}"
-# FILL: the vendor's own name; form is consumer, workstation, pcie, sxm, superchip, rack or unified.
+# FILL: the vendor's own name for this form and size, and the vendor.
 name = "{FILL}"
 vendor = "{FILL}"
+# FILL: form is consumer, workstation, pcie, sxm, superchip, rack or unified.
 form = "{"rack" if form == "nvl72" else form or FILL}"
 status = "current"
 aliases = []
 
 # FILL: delete what is not known; never guess. One board, not one chip of it.
 [facts]
-memory_marketed_gb = {size.group(1) if size else 0}
+memory_marketed_gb = {size.group(1)}
+# FILL: bytes in all as PyTorch or the driver reports them: "total capacity of N GiB", times 2^30.
 memory_usable_bytes = 0
+# FILL: bytes per second of the memory, as the data sheet has them: N GB/s, times 10^9.
 memory_bandwidth_bytes_per_second = 0
+# FILL: dense rates; data sheets often lead with the rate for sparsity, which is twice as large.
 peak_dense_bf16_flops_per_second = 0
 peak_dense_fp8_flops_per_second = 0
+# FILL: bytes per second to the node's other cards, in one direction; sheets often print both.
 link_bytes_per_second = 0
+# FILL: its name: NVLink 4, PCIe 5.0 x16, ...
 interconnect = "{FILL}"
+# FILL: the month, 2024-03.
 released = "{FILL}"
 
+# FILL: where the facts were read, and who published it; repeat the table for each further source.
 [sources.datasheet]
 title = "{FILL}"
 producer = "{FILL}"
@@ -347,15 +363,40 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
         own_id = model_id(hugging_face)
     else:
         own_id = source
-        if not ID_PATTERN.fullmatch(own_id):
-            return _refuse(f'"{own_id}" is no id; use parts of a-z and 0-9 joined by single - or .')
+        text = ""
+    shown = own_id[:LONGEST_ID]
+    if not ID_PATTERN.fullmatch(own_id) or len(own_id) > LONGEST_ID:
+        lower = re.sub(r"[^a-z0-9.]+", "-", shown.lower()).strip("-.")
+        hint = f"; for example {lower}" if ID_PATTERN.fullmatch(lower) else ""
+        return _refuse(
+            f'"{shown}" is no id; use parts of a-z and 0-9 joined by single - or ., '
+            f"{LONGEST_ID} characters at most{hint}"
+        )
+    if kind == "card" and not CARD_ID.fullmatch(own_id):
+        return _refuse(
+            f'"{shown}" ends with no memory size; a card\'s id is its name, its form where there '
+            f"are several, and its marketed size, such as h100-sxm-80gb or rtx-4090-24gb."
+        )
+    if kind != "model":
         text = (new_card if kind == "card" else new_optimizer)(own_id, today)
     path = root / f"{kind}s" / f"{own_id}.toml"
     if path.exists():
         return _refuse(f"{path} exists; choose another id, or edit the file.")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    fills = [line.removeprefix("# FILL: ") for line in text.splitlines() if "# FILL: " in line]
-    listed = "\n".join(f"  - {line}" for line in fills)
-    sys.stdout.write(f"{path}\nTo fill in:\n{listed}\nThen run `make check`.\n")
+    sys.stdout.write(f"{path}\nTo fill in:\n")
+    sys.stdout.writelines(f"  - {place}\n" for place in _left_open(text))
+    sys.stdout.write("Then run `make check`.\n")
     return 0
+
+
+def _left_open(text: str) -> Iterator[str]:
+    """What a draft leaves to fill in, by line: the comment that says so, or else the key."""
+    table = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("["):
+            table = line.strip("[]") + "."
+        if line.startswith("# FILL: "):
+            yield f"line {number}: {line.removeprefix('# FILL: ')}"
+        elif FILL in line and not line.startswith("#"):
+            yield f"line {number}: {table}{line.split(' = ')[0]}"

@@ -150,4 +150,5 @@ def find_card(text: str, cards: Mapping[str, Card]) -> FoundCard:
 
 
 def _is_as_large(card: Card, size: float) -> bool:
-    return abs(size / card.memory_marketed_gb - 1) <= LARGEST_SIZE_DIFFERENCE
+    marketed = card.memory_marketed_gb
+    return abs(size - marketed) <= LARGEST_SIZE_DIFFERENCE * marketed

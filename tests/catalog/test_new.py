@@ -182,8 +182,24 @@ def test_the_command_writes_a_model_and_lists_what_is_missing(
     assert status == 0
     out = capsys.readouterr().out
     assert str(root / "models" / "test-3b.toml") in out
-    assert "  - the commit of the repository" in out
+    assert ": the commit of the repository" in out
+    assert ": license\n" in out
     assert load_catalog(root).models["test-3b"].model.hidden_size == 2048
+
+
+def test_the_command_writes_a_card_and_says_what_to_fill_in_where(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main("card", "x100-80gb", "", root=root, today=TODAY) == 0
+    out = capsys.readouterr().out
+    lines = (root / "cards" / "x100-80gb.toml").read_text(encoding="utf-8").splitlines()
+    for key in ("name", "vendor", "form", "interconnect", "released"):
+        number = lines.index(f'{key} = "FILL"') + 1
+        table = "facts." if number > lines.index("[facts]") else ""
+        assert f"  - line {number}: {table}{key}\n" in out
+    for key in ("memory_usable_bytes", "link_bytes_per_second"):
+        assert lines[lines.index(f"{key} = 0") - 1].startswith("# FILL: bytes")
+    assert "memory_marketed_gb = 80" in lines
 
 
 @pytest.mark.parametrize(
@@ -195,6 +211,13 @@ def test_the_command_writes_a_model_and_lists_what_is_missing(
         pytest.param("model", "odd.json", "test/Test-3B", "model.config.model_type", id="odd"),
         pytest.param("model", "config.json", "test/Test-1B", "exists", id="id-is-taken"),
         pytest.param("card", "X 100", "", '"X 100" is no id', id="no-id"),
+        pytest.param("card", "X100-80GB", "", "; for example x100-80gb", id="upper-case"),
+        pytest.param("card", "x100", "", "ends with no memory size", id="no-size"),
+        pytest.param("card", "x100-80", "", "ends with no memory size", id="no-unit"),
+        pytest.param("card", "80gb", "", "ends with no memory size", id="no-name"),
+        pytest.param("card", "x100-0gb", "", "ends with no memory size", id="size-zero"),
+        pytest.param("card", "x" * 300 + "-80gb", "", "80 characters at most", id="long"),
+        pytest.param("model", "config.json", "test/---", "is no id", id="model-without-id"),
         pytest.param("card", "test-card-24gb", "", "exists", id="card-exists"),
         pytest.param("optimizer", "test-adam", "", "exists", id="optimizer-exists"),
     ],

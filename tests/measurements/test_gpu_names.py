@@ -1,5 +1,7 @@
 """A source's words name one card of the catalog as a whole, or none; nothing is matched in part."""
 
+from dataclasses import replace
+
 import pytest
 
 from generator.core.catalog import Catalog
@@ -80,3 +82,8 @@ def test_every_id_alias_and_printed_name_is_its_own_card(catalog: Catalog) -> No
 def test_what_is_usual_exists(catalog: Catalog) -> None:
     assert set(USUAL) <= set(catalog.cards)
     assert set(FORMS.values()) - {""} <= set(FORMS)
+
+
+def test_a_card_whose_size_is_still_to_be_filled_in_is_no_stumbling_block(catalog: Catalog) -> None:
+    draft = replace(catalog.cards["h100-sxm-80gb"], memory_marketed_gb=0)
+    assert find_card("H100 80GB", {draft.id: draft}).id is None
