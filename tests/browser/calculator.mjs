@@ -62,6 +62,21 @@ function readRows(page) {
   );
 }
 
+/** Notes each set-up that a visitor of the page gets to see, from the first paint on. */
+async function watchSetups(page) {
+  await page.addInitScript(() => {
+    globalThis.seenSetups = [];
+    const look = () => {
+      const shown = document.querySelector(".tf-setup");
+      if (shown?.checkVisibility({ visibilityProperty: true }))
+        if (globalThis.seenSetups.at(-1) !== shown.innerText)
+          globalThis.seenSetups.push(shown.innerText);
+      requestAnimationFrame(look);
+    };
+    look();
+  });
+}
+
 async function brokenRules(page) {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => globalThis.axe.run("#tf-calculator"));
@@ -102,9 +117,11 @@ const scenarios = {
   /** A link, then a change of control: the answer after each, and the address at the end. */
   async link_then_change() {
     return withPage(async (page, record) => {
+      await watchSetups(page);
       await page.goto(address(`#${parameters.link}`));
       await shown(page, parameters.link);
       const first = await read(page);
+      const setups = await page.evaluate(() => globalThis.seenSetups);
       await page.getByLabel("ZeRO-3 / FSDP").check();
       await page.getByRole("textbox", { name: "Number of GPUs" }).fill("8");
       await page.getByRole("textbox", { name: "Sequence length" }).fill("8k");
@@ -112,7 +129,7 @@ const scenarios = {
       await page.waitForFunction((wanted) => location.hash === `#${wanted}`, parameters.changed);
       const second = await read(page);
       await solved(page, parameters.changed);
-      return { first, second, solutions: await readRows(page), ...record };
+      return { first, second, setups, solutions: await readRows(page), ...record };
     });
   },
 

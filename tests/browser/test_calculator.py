@@ -58,6 +58,8 @@ def test_a_link_and_a_changed_control_show_the_core_s_figures(
     grid = ask(catalog, **second_request, op="grid")
 
     assert seen["first"]["totalBytes"] == first["per_gpu"]["total"]
+    # Whoever follows a link never sees the verdict of another set-up.
+    assert seen["setups"] == [seen["first"]["setup"]]
     assert seen["second"]["totalBytes"] == second["per_gpu"]["total"]
     assert number(second["per_gpu"]["total"]) in seen["second"]["headline"]
     assert seen["second"]["formula"].endswith(f"= {format_gb(second['per_gpu']['total'])}")

@@ -28,6 +28,7 @@ import {
   toRequest,
   withChanges,
 } from "./state.js";
+import { nextTask } from "./tasks.js";
 
 const GRID_HELP =
   "Share of each card that one GPU of the set-up needs, by number of GPUs: ✓ within 95 % of the " +
@@ -52,26 +53,38 @@ class Calculator {
     this.models = new Map(this.catalogue.models.map((model) => [model.id, model]));
     this.state = defaultState();
     this.view = null; // or "compact", inside other pages
-    this.shown = null; // what the answer on the page was made from
+    this.isFormComing = false;
+    // What the answer on the page was made from.
+    this.shown = { ...start.page, state: this.state, request: toRequest(this.state) };
     this.isWaiting = false; // someone waits for an answer while Python starts
     this.engine = engine;
     this.form = null; // until there is time for it
+  }
+
+  /** In several tasks, so that none is long. */
+  async start() {
+    await nextTask();
     this.#build();
-    const isOther = this.#readLink();
-    this.#showMain(start.page, defaultState());
-    if (isOther) this.#compute();
-    // In tasks of their own: each takes as long as all the rest, and a press must not wait for it.
-    if (this.view !== "compact") setTimeout(() => this.#buildForm());
-    if (!isOther) setTimeout(() => this.#showDetails());
+    await nextTask();
+    document.documentElement.classList.remove("tf-has-link");
+    if (this.#readLink()) this.#compute();
+    else this.#showDefault();
+    if (this.view !== "compact") this.#buildForm();
     this.engine.listen({
       onProgress: (progress) => this.#showProgress(progress),
       onReady: ({ files, isRestored }) => {
-        root.dataset.python = isRestored ? "restored" : "started";
-        whenIdle(() => keepForOffline(root, files));
+        this.root.dataset.python = isRestored ? "restored" : "started";
+        whenIdle(() => keepForOffline(this.root, files));
       },
       onFailure: (message) => this.#showFailure(message),
     });
     this.#startOnInterest();
+  }
+
+  async #showDefault() {
+    const { shown } = this;
+    await nextTask();
+    if (this.shown === shown && !this.isWaiting) await this.#show(shown, shown.state);
   }
 
   #build() {
@@ -107,7 +120,8 @@ class Calculator {
     this.strip = el("p", { class: "tf-strip", "aria-hidden": "true" });
     this.openLink = el("a", { class: "tf-open", target: "_blank", rel: "noopener" });
     this.openLink.append("Open in the calculator");
-    this.answerBox.replaceChildren(
+    // In place of the page's own answer, once there is one to show.
+    this.answerParts = [
       this.headBox,
       this.compare.keepRow,
       this.compare.root,
@@ -132,7 +146,7 @@ class Calculator {
       }),
       this.exporter.root,
       this.openLink,
-    );
+    ];
     this.root
       .querySelector("[data-tf=details]")
       .replaceChildren(
@@ -157,12 +171,15 @@ class Calculator {
       const width = Math.floor(entry.contentRect.width);
       if (width === this.curveWidth) return;
       this.curveWidth = width;
-      if (this.root.dataset.shown !== undefined) this.#showCurve();
+      if (this.headBox.isConnected && !this.isWaiting) this.#showCurve();
     }).observe(this.curveBox);
   }
 
-  #buildForm() {
-    this.form = buildForm({
+  async #buildForm() {
+    if (this.isFormComing) return;
+    this.isFormComing = true;
+    await nextTask();
+    const form = await buildForm({
       catalogue: this.catalogue,
       onChange: (key, value) => this.#choose(key, value),
       importer: importBox({
@@ -170,8 +187,10 @@ class Calculator {
         accept: (reading) => this.#takeOver(reading),
       }),
     });
-    this.form.show(this.state);
-    this.root.querySelector("[data-tf=form]").replaceChildren(this.form.root);
+    await nextTask();
+    this.form = form;
+    form.show(this.state);
+    this.root.querySelector("[data-tf=form]").replaceChildren(form.root);
   }
 
   /** Python starts when someone shows interest, or when the browser has nothing else to do. */
@@ -206,7 +225,7 @@ class Calculator {
     if (isCompact) this.root.dataset.view = "compact";
     else delete this.root.dataset.view;
     // A frame that is sent to the whole page.
-    if (!isCompact && this.form === null && this.shown !== null) this.#buildForm();
+    if (!isCompact) this.#buildForm();
   }
 
   /** One control was used. A training stack brings the settings that it makes by itself. */
@@ -330,9 +349,15 @@ class Calculator {
     return this.#cardOf(this.shown.state);
   }
 
-  #show(page, state) {
+  /** `isAnswer`: to the question that the controls ask now. */
+  async #show(page, state, { isAnswer = true } = {}) {
     this.#showMain(page, state);
-    this.#showDetails();
+    const { shown } = this;
+    await nextTask();
+    if (this.shown === shown) this.#showDetails();
+    await nextTask();
+    if (this.shown !== shown || (this.view !== "compact" && !(await this.#showGrid()))) return;
+    if (this.shown === shown && isAnswer) this.root.dataset.shown = encode(state);
   }
 
   /** Verdict, breakdown and figures. */
@@ -342,6 +367,8 @@ class Calculator {
     const card = this.#card();
     const result = page.estimate;
     this.form?.markError(null);
+    if (!this.changesBox.isConnected) this.answerBox.replaceChildren(...this.answerParts);
+    this.root.classList.remove("tf-unseen");
     this.answerBox.classList.remove("tf-stale", "tf-waiting");
     this.headBox.replaceChildren(answer.headline({ result, card, setup: this.#setup() }));
     const changes =
@@ -373,18 +400,19 @@ class Calculator {
 
   /** What stands below the answer. */
   #showDetails() {
-    const { estimate, grid, state } = this.shown;
+    const { estimate, state } = this.shown;
     this.openLink.href = this.#link(state);
-    if (this.view === "compact") {
-      this.root.dataset.shown = encode(state);
-      return;
-    }
-    const card = this.#card();
-    this.grid.show(this.#sorted(grid), { card: card?.id ?? null, numGpus: estimate.num_gpus });
+    if (this.view === "compact") return;
     this.#showCurve();
     this.assumptionsBox.replaceChildren(answer.assumptions(estimate));
     this.exporter.show(state);
-    this.root.dataset.shown = encode(state);
+  }
+
+  /** False where a newer answer took its place on the way. */
+  #showGrid() {
+    const { estimate, grid } = this.shown;
+    const selected = { card: this.#card()?.id ?? null, numGpus: estimate.num_gpus };
+    return this.grid.show(this.#sorted(grid), selected);
   }
 
   /** The table's rows by memory, so that the line between what fits and what does not is a line. */
@@ -420,7 +448,7 @@ class Calculator {
   }
 
   #showRefusal(error) {
-    this.#show(this.shown, this.shown.state);
+    this.#show(this.shown, this.shown.state, { isAnswer: false });
     this.form?.markError(error.field);
     this.answerBox.classList.add("tf-stale");
     delete this.root.dataset.shown;
@@ -448,6 +476,11 @@ class Calculator {
     this.answerBox.classList.add("tf-waiting");
     this.progress ??= el("progress", { max: 1, value: 0, "aria-label": "Starting the calculator" });
     this.progressLabel ??= el("span", {}, "Starting");
+    if (!this.headBox.isConnected) {
+      // The page's own answer keeps the place for the one that a link asks for.
+      this.answerBox.querySelector(".tf-head").replaceWith(this.headBox);
+      this.root.classList.add("tf-unseen");
+    }
     this.headBox.replaceChildren(
       el("p", { class: "tf-progress" }, this.progress, this.progressLabel),
     );
@@ -465,7 +498,7 @@ class Calculator {
     const wasWaiting = this.isWaiting;
     this.isWaiting = false;
     this.root.removeAttribute("aria-busy");
-    if (wasWaiting) this.#show(this.shown, this.shown.state);
+    if (wasWaiting) this.#show(this.shown, this.shown.state, { isAnswer: false });
     delete this.root.dataset.shown;
     const again = () => {
       this.engine.reset();
@@ -513,7 +546,7 @@ function mount() {
   const root = document.getElementById("tf-calculator");
   if (root === null || mounted.has(root)) return;
   mounted.add(root);
-  new Calculator(root, JSON.parse(document.getElementById("tf-start").textContent));
+  new Calculator(root, JSON.parse(document.getElementById("tf-start").textContent)).start();
 }
 
 // The script stands behind the calculator in the page, so that is there, whatever else is not yet.

@@ -14,6 +14,7 @@ import {
   parseValue,
   quoted,
 } from "./state.js";
+import { inSlices } from "./tasks.js";
 
 const controlId = (key) => `tf-${key.replaceAll(".", "-")}`;
 
@@ -64,14 +65,14 @@ function normaliseTyped(key, text) {
 }
 
 /**
- * Builds the form.
+ * Builds the form, with pauses for the browser.
  *
  * @param {object} settings
  * @param {object} settings.catalogue models, cards, optimizers and stacks with their ids and names
  * @param {(key: string, value: unknown) => void} settings.onChange
  * @param {HTMLElement} settings.importer where a file fills the form in
  */
-export function buildForm({ catalogue, onChange, importer }) {
+export async function buildForm({ catalogue, onChange, importer }) {
   const showers = new Map(); // key -> (value) => void
   const conditional = []; // [element, condition]
   const nameLines = []; // [element, names]
@@ -346,6 +347,14 @@ export function buildForm({ catalogue, onChange, importer }) {
     }
   };
 
+  const groups = await inSlices(GROUPS, (group) =>
+    el(
+      "fieldset",
+      { class: "tf-group" },
+      el("legend", { class: "tf-group-legend" }, group.legend),
+      ...group.fields.map(build),
+    ),
+  );
   const root = el(
     "form",
     { class: "tf-form", "aria-label": "Set-up", onsubmit: (event) => event.preventDefault() },
@@ -355,14 +364,7 @@ export function buildForm({ catalogue, onChange, importer }) {
       el("label", { for: "tf-tool" }, "Setting names of"),
       toolSelect,
     ),
-    ...GROUPS.map((group) =>
-      el(
-        "fieldset",
-        { class: "tf-group" },
-        el("legend", { class: "tf-group-legend" }, group.legend),
-        ...group.fields.map(build),
-      ),
-    ),
+    ...groups,
   );
   const remembered = rememberedTool();
   toolSelect.value = [...toolSelect.options].some((option) => option.value === remembered)

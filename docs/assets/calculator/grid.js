@@ -4,6 +4,7 @@
 import { el, setText } from "./dom.js";
 import { VERDICTS } from "./fields.js";
 import { count, gb, gbNumber, gpus, percent } from "./format.js";
+import { inSlices } from "./tasks.js";
 
 /** A strategy has no use for some counts: one GPU is all that Single has. */
 function withoutEmptyColumns({ gpu_counts: counts, cards }) {
@@ -15,10 +16,55 @@ function withoutEmptyColumns({ gpu_counts: counts, cards }) {
   };
 }
 
+/** A card's line, its cells still without figures. */
+function newRow(card, row) {
+  const cells = card.cells.map((cell, column) => ({
+    numGpus: cell === null ? null : cell.num_gpus,
+    button:
+      cell === null
+        ? null
+        : el("button", { type: "button", tabindex: "-1", "data-at": `${row},${column}` }),
+  }));
+  const line = el(
+    "tr",
+    {},
+    el("th", { scope: "row", title: card.name }, card.name),
+    ...cells.map(({ button }) =>
+      button === null
+        ? el("td", { class: "tf-cell-none" }, el("span", { "aria-label": "not offered" }, "·"))
+        : el("td", {}, button),
+    ),
+  );
+  return { id: card.id, cells, line };
+}
+
+/** Writes a card's figures into its line. */
+function fillRow(row, card, selected) {
+  card.cells.forEach((cell, column) => {
+    if (cell === null) return;
+    const { button } = row.cells[column];
+    const { sign, word } = VERDICTS[cell.verdict];
+    const isSelected = card.id === selected.card && cell.num_gpus === selected.numGpus;
+    const style = `tf-cell tf-cell-${cell.verdict}${isSelected ? " tf-cell-on" : ""}`;
+    if (button.className !== style) button.className = style;
+    setText(button, `${sign} ${percent(cell.share)}`);
+    const spoken =
+      `${word}, ${percent(cell.share)} of ${card.name}, ${gpus(cell.num_gpus)}, ` +
+      `${gb(cell.total)} each`;
+    if (button.title !== spoken) {
+      button.title = spoken;
+      button.setAttribute("aria-label", spoken);
+    }
+    if (isSelected) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
+  });
+}
+
 export class CardGrid {
   #body = null;
   #head = null;
-  #rows = []; // {card, cells: [{td, button, cell}]}
+  #rows = []; // {id, cells: [{numGpus, button}], line}
+  #turn = 0;
   #shape = "";
   #card = null;
   #focus = [0, 0];
@@ -50,62 +96,54 @@ export class CardGrid {
     });
   }
 
-  /** Shows `grid`; `selected` is the request's card and the GPU count of the answer. */
-  show(whole, selected) {
+  /**
+   * Shows `grid`; `selected` is the request's card and the GPU count of the answer. False where a
+   * newer one took its place on the way.
+   */
+  async show(whole, selected) {
+    const turn = (this.#turn += 1);
     const grid = withoutEmptyColumns(whole);
     const shape = JSON.stringify([
       grid.gpu_counts,
       grid.cards.map((card) => [card.id, card.cells.map(Boolean)]),
     ]);
-    if (shape !== this.#shape) this.#build(grid);
+    const isAnew = shape !== this.#shape;
+    const rows = await inSlices(grid.cards, (card, index) => {
+      const row = isAnew ? newRow(card, index) : this.#rows[index];
+      if (turn === this.#turn) fillRow(row, card, selected);
+      return row;
+    });
+    if (turn !== this.#turn) return false;
+    if (isAnew) this.#take(grid, rows);
     this.#shape = shape;
     grid.gpu_counts.forEach((number, column) => {
       // Without a card in it, the need per GPU is the same in the whole column.
       const cell = grid.cards.map((card) => card.cells[column]).find(Boolean);
       setText(this.#head.children[column + 1].lastChild, cell ? `${gbNumber(cell.total)} GB` : "");
     });
-    grid.cards.forEach((card, row) => {
-      card.cells.forEach((cell, column) => {
-        if (cell === null) return;
-        const { button } = this.#rows[row].cells[column];
-        const { sign, word } = VERDICTS[cell.verdict];
-        const isSelected = card.id === selected.card && cell.num_gpus === selected.numGpus;
-        const style = `tf-cell tf-cell-${cell.verdict}${isSelected ? " tf-cell-on" : ""}`;
-        if (button.className !== style) button.className = style;
-        setText(button, `${sign} ${percent(cell.share)}`);
-        const spoken =
-          `${word}, ${percent(cell.share)} of ${card.name}, ${gpus(cell.num_gpus)}, ` +
-          `${gb(cell.total)} each`;
-        if (button.title !== spoken) {
-          button.title = spoken;
-          button.setAttribute("aria-label", spoken);
-        }
-        if (isSelected) button.setAttribute("aria-current", "true");
-        else button.removeAttribute("aria-current");
-      });
-    });
     const row = grid.cards.findIndex((card) => card.id === selected.card);
     if (row >= 0 && selected.card !== this.#card) this.#reveal(row);
     this.#card = selected.card;
+    return true;
   }
 
   /** Scrolls the table, never the page, to a card that was chosen elsewhere. */
   #reveal(row) {
-    // After the browser has laid it out and painted: asked earlier, it would have to at once.
-    requestAnimationFrame(() =>
-      setTimeout(() => {
-        const box = this.table.parentElement;
-        const line = this.#body.children[row];
-        if (line === undefined) return;
-        const isSeen =
-          line.offsetTop > box.scrollTop &&
-          line.offsetTop + line.offsetHeight < box.scrollTop + box.clientHeight;
-        if (!isSeen) box.scrollTop = line.offsetTop - box.clientHeight / 2;
-      }),
-    );
+    const line = this.#body.children[row];
+    const box = this.table.parentElement;
+    // An observer is called right after layout; at any other time these questions would force one.
+    const observer = new ResizeObserver(() => {
+      observer.disconnect();
+      const isSeen =
+        line.offsetTop > box.scrollTop &&
+        line.offsetTop + line.offsetHeight < box.scrollTop + box.clientHeight;
+      if (!isSeen) box.scrollTop = line.offsetTop - box.clientHeight / 2;
+    });
+    observer.observe(line);
   }
 
-  #build(grid) {
+  /** Puts rows of another shape in place. */
+  #take(grid, rows) {
     this.table.style.setProperty("--tf-columns", String(grid.gpu_counts.length));
     this.#head.replaceChildren(
       el("th", { scope: "col" }, "Card"),
@@ -119,39 +157,13 @@ export class CardGrid {
         ),
       ),
     );
-    this.#rows = grid.cards.map((card, row) => ({
-      id: card.id,
-      cells: card.cells.map((cell, column) => ({
-        numGpus: cell === null ? null : cell.num_gpus,
-        button:
-          cell === null
-            ? null
-            : el("button", { type: "button", tabindex: "-1", "data-at": `${row},${column}` }),
-      })),
-    }));
-    this.#body.replaceChildren(
-      ...grid.cards.map((card, row) =>
-        el(
-          "tr",
-          {},
-          el("th", { scope: "row", title: card.name }, card.name),
-          ...this.#rows[row].cells.map(({ button }) =>
-            button === null
-              ? el(
-                  "td",
-                  { class: "tf-cell-none" },
-                  el("span", { "aria-label": "not offered" }, "·"),
-                )
-              : el("td", {}, button),
-          ),
-        ),
-      ),
-    );
-    const first = this.#rows.findIndex((row) => row.cells.some((cell) => cell.button !== null));
+    this.#rows = rows;
+    this.#body.replaceChildren(...rows.map(({ line }) => line));
+    const first = rows.findIndex((row) => row.cells.some((cell) => cell.button !== null));
     if (first >= 0)
       this.#setFocus(
         first,
-        this.#rows[first].cells.findIndex((cell) => cell.button !== null),
+        rows[first].cells.findIndex((cell) => cell.button !== null),
       );
   }
 
