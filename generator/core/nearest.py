@@ -8,6 +8,10 @@ SHORTEST_PART = 3
 """Letters from which on a name inside another one is no accident."""
 CLOSE_TO_BEST = 0.75
 """A name is mentioned beside the best one only if it is this close to it."""
+SHORTEST_MISSPELT = 6
+"""Letters from which on one wrong letter makes a misspelling and no other word."""
+SHORTEST_TWICE_MISSPELT = 14
+"""Letters from which on two do."""
 
 
 def _triples(name: str) -> set[str]:
@@ -59,3 +63,52 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """
     found = nearest(name, candidates)
     return f"; did you mean {' or '.join(map(quoted, found))}?" if found else ""
+
+
+def _num_mistakes(name: str, wanted: str, most: int) -> int:
+    """Letters left out, added, replaced or swapped; `most` + 1 where there are more."""
+    if abs(len(name) - len(wanted)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(wanted) + 1))
+    for number, letter in enumerate(name, start=1):
+        earlier, before, row = before, row, [number]
+        for place, other in enumerate(wanted, start=1):
+            best = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != other))
+            is_swapped = (
+                number > 1
+                and place > 1
+                and (letter, name[number - 2])
+                == (
+                    wanted[place - 2],
+                    other,
+                )
+            )
+            if is_swapped:
+                best = min(best, earlier[place - 2] + 1)
+            row.append(best)
+        if min(row) > most:
+            return most + 1
+    return row[-1]
+
+
+def is_misspelling(name: str, wanted: str) -> bool:
+    """Whether `name` can only be meant for `wanted`: one slip, or two in a long name.
+
+    Upper case, dashes, missing underscores (`numKeyValueHeads`) and the order of the words are no
+    difference at all.
+
+    Args:
+        name: What was written.
+        wanted: A known name.
+    """
+    if name == wanted:
+        return False
+    plain, plain_wanted = (
+        text.lower().replace("_", "").replace("-", "") for text in (name, wanted)
+    )
+    if plain == plain_wanted or sorted(name.split("_")) == sorted(wanted.split("_")):
+        return True
+    length = len(wanted)
+    most = (length >= SHORTEST_MISSPELT) + (length >= SHORTEST_TWICE_MISSPELT)
+    return 0 < most >= _num_mistakes(name, wanted, most)

@@ -19,7 +19,7 @@ from generator.core.hf_config import (
     state_space,
 )
 from generator.core.hf_config.bare_count import MAX_PARAMETERS, model_from_parameter_count
-from generator.core.hf_config.reader import FIELD_PREFIX, Reader
+from generator.core.hf_config.reader import FIELD_PREFIX, Reader, check_spelling
 from generator.core.model import Model
 from generator.core.params import num_parameters, tensors
 
@@ -167,6 +167,7 @@ def model_from_config(config: Mapping[str, object], name: str) -> Model:
             "or give a bare num_parameters.",
         )
     model = adapter(reader, name)
+    check_spelling(config, reader.questions)
     _check_sizes(model)
     return model
 

@@ -20,7 +20,7 @@ from generator.core.model import Block, Model, Tensor
 def _renamed(reader: Reader, names: dict[str, str]) -> Reader:
     """The same config under the usual field names, where the file uses its own."""
     own = {usual: reader.values[old] for usual, old in names.items() if reader.has(old)}
-    return Reader({**own, **reader.values}, reader.path, reader.defaults)
+    return reader.with_values({**own, **reader.values})
 
 
 Names = tuple[tuple[str, str], ...]
@@ -404,7 +404,7 @@ def qwen1(reader: Reader, name: str) -> Model:
     width = reader.integer("intermediate_size")
     # A config in Qwen2's fields (`shape_as`) gives the width itself.
     halved = {} if reader.has("shape_as") else {"intermediate_size": width // 2}
-    reader = Reader({**reader.values, **halved}, reader.path)
+    reader = reader.with_values(halved)
     reader = _renamed(reader, {"head_dim": "kv_channels", "max_position_embeddings": "seq_length"})
     names = (
         ("qkv_proj", "c_attn"),

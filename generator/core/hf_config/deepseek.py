@@ -183,7 +183,7 @@ def _v4_compressor(
 ) -> tuple[Tensor, ...]:
     if kind == "sliding_attention":
         return ()
-    rates = reader.nested("compress_rates") or Reader({})
+    rates = reader.nested("compress_rates") or reader.empty("compress_rates")
     if kind == "heavily_compressed_attention":
         rate = rates.integer(kind, default=128)
         return _v4_pooling(rate, head, head, hidden)

@@ -230,7 +230,7 @@ def indexer_layers(reader: Reader, count: int) -> list[bool]:
     pattern = reader.raw("index_topk_pattern")
     if isinstance(pattern, str):
         pattern = [{"F": "full", "S": "shared"}.get(letter, "") for letter in pattern[:MAX_LAYERS]]
-        reader = Reader({**reader.values, "index_topk_pattern": pattern}, reader.path)
+        reader = reader.with_values({"index_topk_pattern": pattern})
     listed = reader.names_pattern("index_topk_pattern", count)
     if listed is not None:
         return [each == "full" for each in listed]

@@ -241,7 +241,7 @@ def _minimax_m3_layers(text: Reader) -> tuple[list[bool], list[str]]:
     sparse = sparse_layers(text, count)
     if frequency is not None and not listed:
         sparse = [bool(each) for each in frequency]
-    nested = text.nested("sparse_attention_config") or Reader({}, text.path)
+    nested = text.nested("sparse_attention_config") or text.empty("sparse_attention_config")
     indexed = nested.integers_pattern("sparse_attention_freq", count)
     if indexed is not None and not (text.has("layer_types") or text.has("layer_types_rle")):
         return sparse, ["minimax_m3_sparse" if each else "full_attention" for each in indexed]
@@ -272,7 +272,9 @@ def minimax_m3(reader: Reader, name: str) -> Model:
     kinds = list(zip(sparse, types, strict=True))
     hidden = text.integer("hidden_size")
     # Published files nest the indexer's sizes under names of their own.
-    sparse_attention = text.nested("sparse_attention_config") or Reader({}, text.path)
+    sparse_attention = text.nested("sparse_attention_config") or text.empty(
+        "sparse_attention_config"
+    )
     head = sparse_attention.optional_integer("sparse_index_dim") or text.integer("index_head_dim")
     heads = sparse_attention.optional_integer("sparse_num_index_heads") or text.integer(
         "index_n_heads"

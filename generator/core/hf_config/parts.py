@@ -261,12 +261,12 @@ def text_reader(reader: Reader, defaults: Mapping[str, object] | None = None) ->
     if reader.has("tie_word_embeddings"):
         outer["tie_word_embeddings"] = reader.boolean("tie_word_embeddings")
     values = {**nested.values, **outer}
-    return Reader(values, nested.path, defaults)
+    return Reader(values, nested.path, defaults, reader.questions)
 
 
 def sub_config(reader: Reader, name: str) -> Reader:
     """A nested config, empty where the file has none, so that class defaults apply."""
-    return reader.nested(name) or Reader({}, f"{reader.path}.{name}")
+    return reader.nested(name) or reader.empty(name)
 
 
 def with_towers(model: Model, reader: Reader, parts: Sequence[Tensor]) -> Model:

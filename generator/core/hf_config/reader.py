@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NoReturn
 
 from generator.core.errors import ErrorCode, TrainfitError
+from generator.core.hf_config.known_keys import KNOWN_KEYS
 from generator.core.model import Block, BlockGroup
+from generator.core.nearest import is_misspelling
 
 MAX_VALUE = 2**40
 """Larger than any size in a model; beyond it a number is a typing mistake or an attack."""
@@ -19,6 +21,16 @@ MAX_LAYERS = 4096
 FIELD_PREFIX = "model.config"
 
 
+class Questions:
+    """What a reader asked a config for, as pairs of a level's path and a field."""
+
+    __slots__ = ("asked", "missing")
+
+    def __init__(self) -> None:
+        self.asked: set[tuple[str, str]] = set()
+        self.missing: set[tuple[str, str]] = set()
+
+
 class Reader:
     """One level of a config, with the path to it for error messages.
 
@@ -26,23 +38,40 @@ class Reader:
         values: The JSON object of this level.
         path: Where it stands, as a dotted path.
         defaults: What the `transformers` class assumes where the file is silent.
+        questions: Where to note what is asked for; shared by all levels of one config.
     """
 
-    __slots__ = ("defaults", "path", "values")
+    __slots__ = ("defaults", "path", "questions", "values")
 
     def __init__(
         self,
         values: Mapping[str, object],
         path: str = FIELD_PREFIX,
         defaults: Mapping[str, object] | None = None,
+        questions: Questions | None = None,
     ) -> None:
         self.values = values
         self.path = path
         self.defaults: Mapping[str, object] = defaults or {}
+        self.questions = questions or Questions()
 
     def with_defaults(self, defaults: Mapping[str, object]) -> "Reader":
         """The same level with class defaults; those given earlier win."""
-        return Reader(self.values, self.path, {**defaults, **self.defaults})
+        return Reader(self.values, self.path, {**defaults, **self.defaults}, self.questions)
+
+    def with_values(self, values: Mapping[str, object]) -> "Reader":
+        """The same level with some fields under other names or with other values."""
+        return Reader({**self.values, **values}, self.path, self.defaults, self.questions)
+
+    def empty(self, name: str) -> "Reader":
+        """A sub-config that the file does not have, so that class defaults apply."""
+        return Reader({}, f"{self.path}.{name}", questions=self.questions)
+
+    def _ask(self, *names: str) -> None:
+        """Notes the fields, and those that the file does not even name as null."""
+        self.questions.asked.update((self.path, name) for name in names)
+        if not any(name in self.values for name in names):
+            self.questions.missing.update((self.path, name) for name in names)
 
     def fail(self, code: ErrorCode, name: str, message: str) -> NoReturn:
         """An error about one field of this level."""
@@ -50,16 +79,19 @@ class Reader:
 
     def has(self, name: str) -> bool:
         """Whether the file gives the field a value other than null."""
+        self._ask(name)
         return self.values.get(name) is not None
 
     def raw(self, name: str) -> object:
         """The field as it stands, or the class default, or None."""
+        self._ask(name)
         value = self.values.get(name)
         return self.defaults.get(name) if value is None else value
 
     def _named(self, names: tuple[str, ...]) -> tuple[str, object]:
+        self._ask(*names)
         for name in names:
-            if self.has(name):
+            if self.values.get(name) is not None:
                 return name, self.values[name]
         for name in names:
             if self.defaults.get(name) is not None:
@@ -76,6 +108,9 @@ class Reader:
         name, value = self._named(names)
         if value is None:
             if default is None:
+                meant = self._misspelt(names)
+                if meant:
+                    self.fail("unknown-field", meant[:80], misspelt(meant, names[0]))
                 self.fail(
                     "missing-field",
                     names[0],
@@ -83,6 +118,10 @@ class Reader:
                 )
             return default
         return self._checked(name, value, minimum)
+
+    def _misspelt(self, names: tuple[str, ...]) -> str:
+        """A field of this level that is one of `names` with a slip, or nothing."""
+        return _misspelt(self.values, self.path, self.questions, names)
 
     def _checked(self, name: str, value: object, minimum: int) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -157,7 +196,7 @@ class Reader:
             return None
         if not isinstance(value, Mapping):
             self.fail("wrong-type", name, f"{name} must be an object, but is {_short(value)}.")
-        return Reader(value, f"{self.path}.{name}")
+        return Reader(value, f"{self.path}.{name}", questions=self.questions)
 
     def num_layers(self, *names: str) -> int:
         """The number of decoder layers."""
@@ -223,6 +262,51 @@ class Reader:
             f"{name} has the value {_short(value)}, which is not understood; known are: "
             f"{', '.join(sorted(known))}.",
         )
+
+
+def misspelt(name: str, wanted: str) -> str:
+    """What to tell about a field that nobody reads and that is another one with a slip."""
+    return (
+        f"Nothing reads {name[:60]}, and {wanted} is not given; write it as {wanted}, or delete it "
+        "if it is meant for something else."
+    )
+
+
+def check_spelling(config: Mapping[str, object], questions: Questions) -> None:
+    """Refuses a field that was not read and is one that was asked for in vain, with a slip.
+
+    A file may hold any number of fields that the estimate does not read. Only one that no known
+    config has, and that is a letter or two off a field which the file lacks, is a mistake: the
+    default taken in its place would be a silent guess.
+
+    Args:
+        config: The whole config.
+        questions: What its reader asked for.
+
+    Raises:
+        TrainfitError: such a field (`unknown-field`).
+    """
+    for path, wanted in sorted(questions.missing):
+        level: object = config
+        for part in path.split(".")[len(FIELD_PREFIX.split(".")) :]:
+            level = level.get(part) if isinstance(level, Mapping) else None
+        if not isinstance(level, Mapping) or wanted in level:
+            continue
+        found = _misspelt(level, path, questions, (wanted,))
+        if found:
+            raise TrainfitError("unknown-field", f"{path}.{found[:80]}", misspelt(found, wanted))
+
+
+def _misspelt(
+    level: Mapping[str, object], path: str, questions: Questions, names: tuple[str, ...]
+) -> str:
+    """A field that nobody reads and that is one of `names` with a slip, or nothing."""
+    for key in level:
+        # Fields with an underscore in front are private to the class that wrote them.
+        is_open = not key.startswith("_") and (path, key) not in questions.asked
+        if is_open and key not in KNOWN_KEYS and any(is_misspelling(key, name) for name in names):
+            return key
+    return ""
 
 
 def _short(value: object) -> str:
