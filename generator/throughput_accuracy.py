@@ -31,8 +31,8 @@ from generator.core.run import (
     Precision,
     Strategy,
 )
+from generator.core.step_time import StepTime, step_time
 from generator.core.time_constants import Software
-from generator.core.time_cost import StepTime, step_time
 from generator.measurements.columns import THROUGHPUT
 from generator.measurements.gpu_names import find_card
 from generator.measurements.models import read_models

@@ -22,11 +22,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from generator.core import flops, oom, solve, time_cost
+from generator.core import flops, oom, solve
 from generator.core.band import band
 from generator.core.card import Card
 from generator.core.catalog import Catalog
 from generator.core.communication import communication
+from generator.core.cost import cost
 from generator.core.dataset import Dataset
 from generator.core.errors import TrainfitError
 from generator.core.fit import tight_limit_bytes, verdict, verdict_name
@@ -195,7 +196,7 @@ def _throughput(request: Request, case: Case, dataset: Dataset) -> dict[str, Any
     except TrainfitError as problem:
         result["note"] = problem.message
         return result
-    spent = time_cost.cost(
+    spent = cost(
         tokens_per_second=step.tokens_per_second,
         tokens_per_second_low=step.low * case.num_gpus,
         tokens_per_second_high=step.high * case.num_gpus,

@@ -20,7 +20,7 @@ class Dataset:
 
         Shape: tokens, padding included.
         Counts: without packing each sample is padded to the sequence length.
-        Source: arithmetic; `time_cost.cost` has the same.
+        Source: arithmetic; `cost.cost` has the same.
 
         Args:
             sequence_length: What a sample is padded to.

@@ -5,7 +5,7 @@ k routed experts per token, R rank of a LoRA adapter, C chunk length of a recurr
 
 One multiply-add is two FLOPs. Matrix products, convolutions, attention scores and the chunked
 products of recurrent mixers count; element-wise work (norms, activations, rotary, softmax) does
-not, as in every published MFU: `time_cost` charges it by bytes. The input embedding is a look-up
+not, as in every published MFU: `step_time` charges it by bytes. The input embedding is a look-up
 and counts nothing; the output head counts, tied or not.
 """
 
@@ -305,7 +305,7 @@ def training_flops(
         one as one (input gradient); attention's backward as twice its forward. A QLoRA base
         computes in 16 bit, so it counts as LoRA's; its dequantisation is time, not FLOPs.
     Ignores: the scores that a flash kernel computes again in its backward (half a forward of
-        attention), which no published HFU counts; `time_cost` charges them to the kernel's rate.
+        attention), which no published HFU counts; `step_time` charges them to the kernel's rate.
 
     Args:
         trains_head: The head is trained beside the adapters (PEFT's `modules_to_save`).

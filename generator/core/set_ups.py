@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from generator.core import time_constants, time_cost
+from generator.core import time_constants
 from generator.core.card import Card
+from generator.core.cost import SECONDS_PER_HOUR
 from generator.core.errors import TrainfitError
 from generator.core.fit import fit_limit_bytes
 from generator.core.ladder import gpu_counts
 from generator.core.memory import case_resident, peak_totals
 from generator.core.run import Case
-from generator.core.time_cost import StepTime
+from generator.core.step_time import StepTime, step_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +50,12 @@ def case_step(case: Case, card: Card) -> StepTime:
     Raises:
         TrainfitError: a fact of the card is unknown (code `missing-fact`).
 
-    Source: `time_cost.step_time`.
+    Source: `step_time.step_time`.
     """
     workload = case.workload
     state = case_resident(case)
     trained = max(1, state.num_trainable_parameters)
-    return time_cost.step_time(
+    return step_time(
         model=case.model,
         card=card,
         method=case.method,
@@ -82,7 +83,7 @@ def set_ups_that_fit(case: Case, cards: Iterable[Card], *, num_tokens: int) -> t
 
     Shape: in the order of `cards`, counts ascending.
     Counts: hours and money for `num_tokens` at the card's low price.
-    Source: `memory.peak_totals`, `time_cost.step_time`.
+    Source: `memory.peak_totals`, `step_time.step_time`.
 
     Args:
         num_tokens: The data set.
@@ -101,7 +102,7 @@ def set_ups_that_fit(case: Case, cards: Iterable[Card], *, num_tokens: int) -> t
             hours = None
             try:
                 step = case_step(replace(case, num_gpus=count), card)
-                hours = num_tokens / step.tokens_per_second / time_cost.SECONDS_PER_HOUR
+                hours = num_tokens / step.tokens_per_second / SECONDS_PER_HOUR
             except TrainfitError as problem:
                 if problem.code != "missing-fact":
                     raise

@@ -1,4 +1,4 @@
-"""Time of a training step from its physics, and what a data set then takes in hours and money.
+"""Time of a training step from its physics.
 
 Symbols: T tokens of a micro-batch, k micro-batches per step, L layers, N GPUs, V vocabulary.
 
@@ -10,24 +10,14 @@ restarts, offloading to host memory.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from generator.core import flops
 from generator.core import time_constants as constants
 from generator.core.card import Card
 from generator.core.communication import ring_bytes
 from generator.core.errors import TrainfitError
-from generator.core.model import (
-    Attention,
-    Block,
-    GatedDeltaNet,
-    LatentAttention,
-    Mamba2,
-    MixtureOfExperts,
-    Mlp,
-    Model,
-)
-from generator.core.params import ALL_LINEAR, block_tensors, lora_targets, num_parameters
+from generator.core.model import Model
+from generator.core.params import ALL_LINEAR
 from generator.core.run import (
     AdapterDType,
     AttentionKernel,
@@ -38,6 +28,21 @@ from generator.core.run import (
     Precision,
     Strategy,
 )
+from generator.core.step_work import (
+    CAST_BYTES_PER_WEIGHT,
+    EAGER_SCORE_TRAFFIC,
+    EAGER_TRAFFIC,
+    FUSED_TRAFFIC,
+    NO_ADAPTERS,
+    PERMUTATION_TRAFFIC,
+    RECURRENT_TRAFFIC,
+    Adapters,
+    Experts,
+    Shape,
+    Traffic,
+    model_adapters,
+    model_shape,
+)
 from generator.core.time_constants import CardRates, Software
 
 ADAMW_STATE_BYTES = 8.0
@@ -46,107 +51,6 @@ FP32_PEAK_SHARE = 0.5
 """TF32 on the matrix units runs at half the 16-bit rate."""
 QUANTISED_BYTES_PER_WEIGHT = 0.516
 """NF4 with double quantisation: half a byte and its scales (S-QLORA section 3)."""
-SECONDS_PER_HOUR = 3600
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traffic:
-    """Bytes that element-wise kernels read and write in a forward pass, per element, 16-bit
-    streams.
-    """
-
-    rms_norm: float
-    layer_norm: float
-    rotary: float
-    gate: float
-    activation: float
-    residual: float
-    logit: float
-    adapter_input: float
-    adapter_dropout: float
-    adapter_cast: float
-    adapter_output: float
-
-
-# One kernel per tensor operation, as Transformers and PEFT write them, in bytes read and written:
-# RMS norm: to FP32 6, square 8, mean 4, times the root 8, to 16 bit 6, times the weight 4.
-# Rotary: times cosine 4, rotate half 6, times sine 4, add 6. Gate: SiLU 4, product 6.
-# Residual: add 6. Logit: to FP32 6, log-softmax 8, its backward 16, to 16 bit 6; a third of that,
-# because a backward counts as two forwards.
-# Adapters, two forwards and a backward over four: input read by A, gradients of A and of the input,
-# that added to the base's, 3.5; dropout with its mask 5; copies of the input to FP32 and back, and
-# of its gradient, 9; output of B, scaled and added, its gradient scaled, 8.
-EAGER_TRAFFIC = Traffic(
-    rms_norm=36,
-    layer_norm=4,
-    rotary=20,
-    gate=10,
-    activation=4,
-    residual=6,
-    logit=12,
-    adapter_input=3.5,
-    adapter_dropout=5,
-    adapter_cast=9,
-    adapter_output=8,
-)
-# One kernel each; the cross-entropy works in place on 16-bit logits; the adapter's products ride on
-# the base's input and output.
-FUSED_TRAFFIC = Traffic(
-    rms_norm=4,
-    layer_norm=4,
-    rotary=4,
-    gate=6,
-    activation=4,
-    residual=6,
-    logit=3,
-    adapter_input=2,
-    adapter_dropout=1,
-    adapter_cast=0,
-    adapter_output=4,
-)
-RECURRENT_TRAFFIC = 30
-"""Per element of a recurrent mixer's inner stream: convolution, gates, decay, gated norm."""
-PERMUTATION_TRAFFIC = 12
-"""Per routed copy of a token: gathered, scattered and added back, two bytes read and written
-each."""
-EAGER_SCORE_TRAFFIC = 34
-"""Per score: product written 2, scaled 4, masked 6, softmax in FP32 14, to 16 bit 6, read 2."""
-CAST_BYTES_PER_WEIGHT = 6
-"""Autocast reads an FP32 weight and writes a 16-bit copy, once per forward."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Experts:
-    """Routed experts of equal blocks: how many, and the sides of one expert's matrices."""
-
-    blocks: int
-    num_experts: int
-    num_experts_per_token: int
-    weights: int
-    sides: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shape:
-    """What step time needs of a model, summed over its blocks."""
-
-    work: flops.ForwardWork
-    num_parameters: int
-    num_blocks: int
-    num_modules: int
-    dense_weights: int
-    dense_sides: int
-    linear_matrices: int
-    rms_elements: float
-    layer_norm_elements: int
-    rotary_elements: int
-    gate_elements: int
-    activation_elements: int
-    residual_elements: int
-    recurrent_elements: int
-    permuted_elements: int
-    experts: tuple[_Experts, ...]
-    eager_scores: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,150 +106,6 @@ class StepTime:
     hidden_communication_seconds: float
     """Traffic that runs beside compute."""
     assumptions: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """Hours and money for a data set. `low` and `high` follow the band of the rate and the span of
-    prices; money comes with the date of its price.
-    """
-
-    num_tokens: int
-    """Tokens with content, all epochs."""
-    num_processed_tokens: int
-    """With padding."""
-    hours: float
-    hours_low: float
-    hours_high: float
-    gpu_hours: float
-    usd: float | None
-    usd_low: float | None
-    usd_high: float | None
-    usd_per_million_tokens: float | None
-    price_date: str | None
-
-
-def _feed_forward_elements(block: Block) -> tuple[int, int]:
-    """Gated and plain activation elements of a block's feed-forward part, per token."""
-    feed_forward = block.feed_forward
-    if feed_forward is None:
-        return 0, 0
-    if isinstance(feed_forward, Mlp):
-        width, gated = feed_forward.intermediate_size, feed_forward.gated
-    else:
-        width = (
-            feed_forward.moe_intermediate_size * feed_forward.num_experts_per_token
-            + feed_forward.shared_intermediate_size
-        )
-        gated = feed_forward.gated
-    return (width, 0) if gated else (0, width)
-
-
-@lru_cache(maxsize=512)
-def _shape(model: Model) -> _Shape:
-    hidden = model.hidden_size
-    dense_weights = dense_sides = linear_matrices = num_modules = 0
-    norms = rotary = gate = activation = residual = recurrent = permuted = 0
-    qk_norms = 0.0
-    eager = False
-    experts: list[_Experts] = []
-    for group in model.block_groups:
-        block, count = group.block, group.count
-        expert_weights = expert_sides = 0
-        moe = block.feed_forward if isinstance(block.feed_forward, MixtureOfExperts) else None
-        for tensor in block_tensors(model, block):
-            if tensor.kind in ("linear", "norm"):
-                num_modules += tensor.count * count
-            if not flops.is_multiplied(tensor):
-                continue
-            if tensor.kind == "expert" and moe is not None:
-                expert_weights += tensor.num_parameters // moe.num_experts
-                expert_sides += sum(tensor.shape[1:])
-                continue
-            dense_weights += tensor.num_parameters * count
-            if tensor.kind != "conv":
-                dense_sides += sum(tensor.shape) * tensor.count * count
-            if tensor.kind == "linear":
-                linear_matrices += tensor.count * count
-        if moe is not None:
-            experts.append(
-                _Experts(
-                    blocks=count,
-                    num_experts=moe.num_experts,
-                    num_experts_per_token=moe.num_experts_per_token,
-                    weights=expert_weights,
-                    sides=expert_sides,
-                )
-            )
-            permuted += count * moe.num_experts_per_token * (moe.latent_size or hidden)
-        norms += count * (block.num_input_norms + block.num_output_norms) * hidden
-        residual += count * 2 * hidden
-        gated, plain = _feed_forward_elements(block)
-        gate += count * gated
-        activation += count * plain
-        for mixer in block.mixers:
-            if isinstance(mixer, Attention):
-                heads = mixer.num_attention_heads + mixer.num_key_value_heads
-                if mixer.rotary != "none":
-                    rotary += count * heads * mixer.head_dim
-                if mixer.qk_norm != "none":
-                    qk_norms += count * heads * mixer.head_dim
-                if mixer.output_gate != "none":
-                    gate += count * mixer.num_attention_heads * mixer.head_dim
-                eager = eager or mixer.logit_softcap or mixer.sinks
-            elif isinstance(mixer, LatentAttention):
-                rotary += count * (mixer.num_attention_heads + 1) * mixer.qk_rope_head_dim
-                norms += count * (mixer.kv_lora_rank + (mixer.q_lora_rank or 0))
-            elif isinstance(mixer, Mamba2):
-                recurrent += count * 2 * mixer.inner_size
-            elif isinstance(mixer, GatedDeltaNet):
-                recurrent += count * 2 * mixer.num_value_heads * mixer.value_head_dim
-            else:
-                recurrent += count * hidden
-    rms = model.norm_kind != "layer"
-    return _Shape(
-        work=flops.forward_work(model),
-        num_parameters=num_parameters(model),
-        num_blocks=model.num_hidden_layers,
-        num_modules=num_modules,
-        dense_weights=dense_weights,
-        dense_sides=dense_sides,
-        linear_matrices=linear_matrices,
-        rms_elements=(norms if rms else 0) + qk_norms,
-        layer_norm_elements=0 if rms else norms,
-        rotary_elements=rotary,
-        gate_elements=gate,
-        activation_elements=activation,
-        residual_elements=residual,
-        recurrent_elements=recurrent,
-        permuted_elements=permuted,
-        experts=tuple(experts),
-        eager_scores=eager,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Adapters:
-    count: int
-    input_elements: int
-    output_elements: int
-    weights: int
-
-
-@lru_cache(maxsize=512)
-def _adapters(model: Model, rank: int, target_modules: str | tuple[str, ...]) -> _Adapters:
-    targets = lora_targets(model, target_modules)
-    inputs = sum(part.shape[1] * part.count for part in targets)
-    outputs = sum(part.shape[0] * part.count for part in targets)
-    return _Adapters(
-        count=sum(part.count for part in targets),
-        input_elements=inputs,
-        output_elements=outputs,
-        weights=rank * (inputs + outputs),
-    )
-
-
-_NO_ADAPTERS = _Adapters(count=0, input_elements=0, output_elements=0, weights=0)
 
 
 def peak_flops_per_second(card: Card, precision: Precision) -> float:
@@ -479,7 +239,7 @@ def step_time(
             (`out-of-range`).
 
     Source: S-KAPLAN and S-PALM for the FLOPs, S-FLASH2 for attention, S-THROUGHPUT for the
-        constants; checked by tests/core/test_time_cost.py and tests/accuracy/test_throughput.py.
+        constants; checked by tests/core/test_step_time.py and tests/accuracy/test_throughput.py.
     """
     for field, value in (
         ("num_gpus", num_gpus),
@@ -489,7 +249,7 @@ def step_time(
     ):
         if value < 1:
             raise TrainfitError("out-of-range", field, f"{field} is {value}; use 1 or more.")
-    shape = _shape(model)
+    shape = model_shape(model)
     name = constants.card_class(card)
     rates = constants.CARD_RATES[name]
     peak = peak_flops_per_second(card, precision)
@@ -506,7 +266,7 @@ def step_time(
     head_products = 2 + (1 if full or trains_head else 0)
     elementwise_passes = forwards + constants.BACKWARD_ELEMENTWISE_FORWARDS
     traffic = FUSED_TRAFFIC if software.fused_blocks else EAGER_TRAFFIC
-    adapters = _NO_ADAPTERS if full else _adapters(model, lora_rank, target_modules)
+    adapters = NO_ADAPTERS if full else model_adapters(model, lora_rank, target_modules)
 
     matmul = _matmul_seconds(
         model=model,
@@ -551,20 +311,17 @@ def step_time(
     logit = FUSED_TRAFFIC.logit if loss != "standard" else traffic.logit
     elementwise_seconds += logit * 3 * model.vocab_size * num_tokens / bandwidth
 
-    adapter_seconds = 0.0
-    if adapters.count:
-        habits = FUSED_TRAFFIC if software.fused_adapters else EAGER_TRAFFIC
-        cast = habits.adapter_cast if adapter_dtype == "fp32" else 0.0
-        dropped = habits.adapter_dropout if adapter_dropout else 0.0
-        per_token = (
-            habits.adapter_input + cast + dropped
-        ) * adapters.input_elements + habits.adapter_output * adapters.output_elements
-        if software.kbit_upcast:
-            per_token *= 1.5
-        adapter_seconds = per_token * num_tokens * elementwise_passes / bandwidth
-        # Products with a side of R are bound by their operands' bytes; a third of the rate is for
-        # the rest.
-        adapter_seconds += 2 * adapters.weights * (forwards + 2) * num_tokens / (matmul_rate / 3)
+    adapter_seconds = _adapter_seconds(
+        adapters=adapters,
+        num_tokens=num_tokens,
+        forwards=forwards,
+        elementwise_passes=elementwise_passes,
+        adapter_dtype=adapter_dtype,
+        adapter_dropout=adapter_dropout,
+        matmul_rate=matmul_rate,
+        bandwidth=bandwidth,
+        software=software,
+    )
     dequantisation = 0.0
     quantised_matrices = 0
     if method == "qlora":
@@ -584,18 +341,12 @@ def step_time(
         + adapter_seconds
         + dequantisation
     )
-    looped = (
-        sum(each.blocks * each.num_experts for each in shape.experts) if software.expert_loop else 0
-    )
-    host = (
-        software.host_share
-        * (forwards + 2)
-        * (
-            constants.HOST_SECONDS_PER_BLOCK_PASS * shape.num_blocks
-            + constants.HOST_SECONDS_PER_ADAPTER_PASS * adapters.count
-            + constants.HOST_SECONDS_PER_DEQUANTISATION_PASS * quantised_matrices
-            + constants.HOST_SECONDS_PER_EXPERT_PASS * looped
-        )
+    host = _host_seconds(
+        shape=shape,
+        adapters=adapters,
+        quantised_matrices=quantised_matrices,
+        passes=forwards + 2,
+        software=software,
     )
     exponent = constants.OVERLAP_EXPONENT
     micro = (device**exponent + host**exponent) ** (1 / exponent)
@@ -675,7 +426,7 @@ def step_time(
 def _matmul_seconds(
     *,
     model: Model,
-    shape: _Shape,
+    shape: Shape,
     num_tokens: int,
     block_products: float,
     head_products: float,
@@ -700,7 +451,7 @@ def _matmul_seconds(
 
 def _expert_seconds(
     *,
-    experts: _Experts,
+    experts: Experts,
     num_tokens: int,
     products: float,
     matmul_rate: float,
@@ -722,7 +473,7 @@ def _expert_seconds(
 
 def _attention_seconds(
     *,
-    shape: _Shape,
+    shape: Shape,
     attention: AttentionKernel,
     sequence_length: int,
     num_tokens: int,
@@ -754,7 +505,58 @@ def _attention_seconds(
     return products * num_tokens * passes / (share * peak)
 
 
-def _elementwise_bytes(shape: _Shape, traffic: Traffic) -> float:
+def _adapter_seconds(
+    *,
+    adapters: Adapters,
+    num_tokens: int,
+    forwards: float,
+    elementwise_passes: float,
+    adapter_dtype: AdapterDType,
+    adapter_dropout: bool,
+    matmul_rate: float,
+    bandwidth: float,
+    software: Software,
+) -> float:
+    """Seconds of all adapters of a micro-batch: their streams, and their thin products."""
+    if not adapters.count:
+        return 0.0
+    habits = FUSED_TRAFFIC if software.fused_adapters else EAGER_TRAFFIC
+    cast = habits.adapter_cast if adapter_dtype == "fp32" else 0.0
+    dropped = habits.adapter_dropout if adapter_dropout else 0.0
+    per_token = (
+        habits.adapter_input + cast + dropped
+    ) * adapters.input_elements + habits.adapter_output * adapters.output_elements
+    if software.kbit_upcast:
+        per_token *= 1.5
+    moved = per_token * num_tokens * elementwise_passes
+    # Products with a side of R are bound by their operands' bytes; a third of the rate is for the
+    # rest.
+    arithmetic = 2 * adapters.weights * (forwards + 2) * num_tokens
+    return moved / bandwidth + arithmetic / (matmul_rate / 3)
+
+
+def _host_seconds(
+    *,
+    shape: Shape,
+    adapters: Adapters,
+    quantised_matrices: int,
+    passes: float,
+    software: Software,
+) -> float:
+    """Seconds in which the host launches the kernels of a micro-batch."""
+    looped = (
+        sum(each.blocks * each.num_experts for each in shape.experts) if software.expert_loop else 0
+    )
+    per_pass = (
+        constants.HOST_SECONDS_PER_BLOCK_PASS * shape.num_blocks
+        + constants.HOST_SECONDS_PER_ADAPTER_PASS * adapters.count
+        + constants.HOST_SECONDS_PER_DEQUANTISATION_PASS * quantised_matrices
+        + constants.HOST_SECONDS_PER_EXPERT_PASS * looped
+    )
+    return software.host_share * passes * per_pass
+
+
+def _elementwise_bytes(shape: Shape, traffic: Traffic) -> float:
     """Bytes per token of the blocks' element-wise kernels in one forward pass."""
     return (
         traffic.rms_norm * shape.rms_elements
@@ -769,8 +571,8 @@ def _elementwise_bytes(shape: _Shape, traffic: Traffic) -> float:
 
 def _communication_seconds(
     *,
-    shape: _Shape,
-    adapters: _Adapters,
+    shape: Shape,
+    adapters: Adapters,
     card: Card,
     rates: CardRates,
     software: Software,
@@ -854,98 +656,3 @@ def _assumptions(
     if wide:
         notes.append("Few published rows for this kind of set-up: the band is wide.")
     return tuple(notes)
-
-
-def cost(
-    *,
-    tokens_per_second: float,
-    tokens_per_second_low: float,
-    tokens_per_second_high: float,
-    num_gpus: int,
-    num_tokens: int | None = None,
-    num_samples: int | None = None,
-    tokens_per_sample: int | None = None,
-    sequence_length: int | None = None,
-    packing: bool = True,
-    epochs: float = 1.0,
-    price_usd_per_hour: float | None = None,
-    price_usd_per_hour_high: float | None = None,
-    price_date: str | None = None,
-) -> Cost:
-    """Hours and money to train on a data set.
-
-    Shape: tokens x epochs / rate; GPU hours x price per GPU and hour.
-    Counts: without packing every sample is padded to `sequence_length`, and padding costs like
-        tokens.
-    Ignores: idle and set-up time, storage, failed runs.
-
-    Args:
-        tokens_per_second: Of all GPUs together, padding included.
-        tokens_per_second_low: Slow end of the band.
-        tokens_per_second_high: Fast end of the band.
-        num_gpus: GPUs that are paid for.
-        num_tokens: Tokens of the data set; or give samples.
-        num_samples: Samples of the data set.
-        tokens_per_sample: Their mean length.
-        sequence_length: What a sample is padded to when `packing` is off.
-        packing: Samples share sequences, so that nothing is padded.
-        epochs: Passes over the data set.
-        price_usd_per_hour: Low price of one GPU hour.
-        price_usd_per_hour_high: High price; the low one where none is given.
-        price_date: Month of the price.
-
-    Raises:
-        TrainfitError: neither tokens nor samples (code `missing-field`), a price without a date
-            (`missing-field`), or a rate of zero (`out-of-range`).
-
-    Source: arithmetic; checked by tests/core/test_time_cost.py.
-    """
-    if min(tokens_per_second, tokens_per_second_low, tokens_per_second_high) <= 0:
-        raise TrainfitError("out-of-range", "tokens_per_second", "The rate must be above 0.")
-    if num_tokens is None:
-        if num_samples is None or tokens_per_sample is None:
-            raise TrainfitError(
-                "missing-field",
-                "num_tokens",
-                "The data set has no size; give num_tokens, or num_samples with tokens_per_sample.",
-            )
-        num_tokens = num_samples * tokens_per_sample
-    processed = num_tokens
-    if not packing:
-        if num_samples is None or sequence_length is None:
-            raise TrainfitError(
-                "missing-field",
-                "num_samples",
-                "Padding needs num_samples and sequence_length; give both, or pack.",
-            )
-        processed = max(num_tokens, num_samples * sequence_length)
-    if price_usd_per_hour is not None and not price_date:
-        raise TrainfitError(
-            "missing-field", "price_date", "A price goes with its date; give price_date."
-        )
-    content = round(num_tokens * epochs)
-    total = round(processed * epochs)
-
-    def hours(rate: float) -> float:
-        return total / rate / SECONDS_PER_HOUR
-
-    usd = usd_low = usd_high = per_million = None
-    if price_usd_per_hour is not None:
-        high_price = max(price_usd_per_hour, price_usd_per_hour_high or price_usd_per_hour)
-        usd = hours(tokens_per_second) * num_gpus * price_usd_per_hour
-        usd_low = hours(tokens_per_second_high) * num_gpus * price_usd_per_hour
-        usd_high = hours(tokens_per_second_low) * num_gpus * high_price
-        per_million = usd / content * 1e6 if content else None
-    return Cost(
-        num_tokens=content,
-        num_processed_tokens=total,
-        hours=hours(tokens_per_second),
-        hours_low=hours(tokens_per_second_high),
-        hours_high=hours(tokens_per_second_low),
-        gpu_hours=hours(tokens_per_second) * num_gpus,
-        usd=usd,
-        usd_low=usd_low,
-        usd_high=usd_high,
-        usd_per_million_tokens=per_million,
-        price_date=price_date if price_usd_per_hour is not None else None,
-    )
