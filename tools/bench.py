@@ -28,7 +28,9 @@ sys.path.insert(0, str(REPOSITORY_DIR))
 
 SITE_DIR = REPOSITORY_DIR / "site"
 REQUEST = {"model": "llama-3.1-8b", "card": "h100-sxm-80gb"}
-PROFILES, VISITS = 3, 2
+PROFILES, CHANGES = 5, 15
+LINK = "v=1&model=llama-3.1-8b&strategy=zero-3&num_gpus=8"
+"""The set-up whose link is followed in the browser."""
 
 
 def seconds(run: Callable[[], object], *, repeat: int = 1) -> float:
@@ -166,7 +168,12 @@ def bench_browser() -> None:
     row("calculator's Python in all", f"{sum(packed) / 1e6:.2f} MB", "gzip")
     with SiteServer(SITE_DIR) as server:
         server.warm()
-        parameters = {"url": server.url, "profiles": PROFILES, "visits": VISITS, "request": REQUEST}
+        parameters = {
+            "url": server.url,
+            "profiles": PROFILES,
+            "changes": CHANGES,
+            "link": LINK,
+        }
         result = subprocess.run(
             ["node", str(REPOSITORY_DIR / "tools" / "bench_browser.mjs")],
             input=json.dumps(parameters),
@@ -176,18 +183,23 @@ def bench_browser() -> None:
             cwd=REPOSITORY_DIR,
         )
     visits: list[dict[str, Any]] = json.loads(result.stdout.split("RESULT ")[-1])
-    for visit, name in ((0, "cold"), (1, "second visit")):
-        firsts = sorted(each["firstAnswerAfter"] for each in visits if each["visit"] == visit)
-        row(
-            f"first custom estimate, {name}",
-            f"{statistics.median(firsts):.0f} ms",
-            f"{firsts[0]:.0f} to {firsts[-1]:.0f}, n={len(firsts)}",
-        )
-    for key, name in (("estimate", "one estimate"), ("grid", "all cards x counts")):
-        median = statistics.median(each[key] for each in visits)
-        row(f"{name} in the browser, warm", f"{median:.1f} ms")
-    if any(each["isError"] for each in visits):
-        row("the browser's answer was an error", "")
+    for visit, name in (("cold", "cold"), ("second", "second visit")):
+        chosen = [each for each in visits if each["visit"] == visit]
+        span_row(f"link followed to its answer, {name}", [each["answered"] for each in chosen])
+    restored = sum(each["isRestored"] for each in visits if each["visit"] == "second")
+    row("second visits that restored Python's memory", f"{restored} of {PROFILES}")
+    span_row("change to its painted answer", [time for each in visits for time in each["changes"]])
+    span_row("longest script of ours in a visit", [each["longestScript"] for each in visits])
+
+
+def span_row(what: str, milliseconds: list[float]) -> None:
+    """A line with the median and the span of some times."""
+    times = sorted(milliseconds)
+    row(
+        what,
+        f"{statistics.median(times):.0f} ms",
+        f"{times[0]:.0f} to {times[-1]:.0f}, n={len(times)}",
+    )
 
 
 def main() -> int:

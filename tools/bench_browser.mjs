@@ -1,62 +1,77 @@
-// Times the calculator's worker in Chromium: parameters and report as in tests/browser/harness.mjs.
+// Times the calculator's page in Chromium as a visitor meets it: a link to a set-up is followed, then
+// a control is changed. Parameters and report as in tests/browser/harness.mjs.
 //
-// Each profile is fresh; its first visit is cold, the later ones find the browser's cache. Times are
-// milliseconds from the worker's start. `estimate` and `grid` are later questions, answered warm.
+// Each profile is fresh. Its first visit is cold; the second begins once the first has kept what it
+// keeps. Times are milliseconds, of an answer from the start of the navigation.
 
 import { parameters, report, withPage } from "../tests/browser/harness.mjs";
 
-const REPEATED_QUESTIONS = 30;
+const TIMEOUT_MS = 120_000;
+const MEMORY_CACHE = "trainfit-python-memory";
+const PAUSE_MS = 400; // between two changes: the solvers are done by then
 
 const visits = [];
 for (let profile = 0; profile < parameters.profiles; profile += 1) {
-  await withPage(async (page) => {
-    for (let visit = 0; visit < parameters.visits; visit += 1) {
-      await page.goto(parameters.url);
-      const times = await page.evaluate(timeWorker, {
-        workerUrl: new URL("calculator/worker.js", parameters.url).href,
-        request: parameters.request,
-        repeated: REPEATED_QUESTIONS,
+  await withPage(async (first, record, context) => {
+    for (const visit of ["cold", "second"]) {
+      const page = visit === "cold" ? first : await context.newPage();
+      await page.addInitScript(watchScripts);
+      await page.goto(`${parameters.url}calculator/#${parameters.link}`);
+      await page.waitForFunction(
+        (link) => document.getElementById("tf-calculator")?.dataset.shown === link,
+        parameters.link,
+        { timeout: TIMEOUT_MS, polling: 10 },
+      );
+      const seen = await page.evaluate(() => ({
+        answered: performance.now(),
+        isRestored: document.getElementById("tf-calculator").dataset.python === "restored",
+      }));
+      while (!(await page.evaluate(isKept, MEMORY_CACHE))) await page.waitForTimeout(PAUSE_MS);
+      const changes = await page.evaluate(timeChanges, {
+        number: parameters.changes,
+        pause: PAUSE_MS,
       });
-      visits.push({ profile, visit, ...times });
+      const ownScripts = await page.evaluate(() => globalThis.ownScripts);
+      visits.push({ profile, visit, ...seen, changes, longestScript: Math.max(0, ...ownScripts) });
+      await page.close();
     }
   });
 }
 report(visits);
 
-/** Runs in the page. */
-async function timeWorker({ workerUrl, request, repeated }) {
-  const start = performance.now();
-  const worker = new Worker(workerUrl, { type: "module" });
-  const waiting = [];
-  worker.addEventListener("message", ({ data }) => {
-    if (data.type === "failed") throw new Error(data.message);
-    if (data.type !== "progress") waiting.shift()(data);
-  });
-  const next = () => new Promise((resolve) => waiting.push(resolve));
-  const ask = async (question) => {
-    const asked = performance.now();
-    const answered = next();
-    worker.postMessage({ type: "run", id: 1, text: JSON.stringify(question) });
-    const { text } = await answered;
-    return { milliseconds: performance.now() - asked, isError: text.startsWith('{"error"') };
-  };
-  const ready = next();
-  worker.postMessage({ type: "start" });
-  await ready;
-  const readyAfter = performance.now() - start;
-  const first = await ask(request);
-  const firstAnswerAfter = performance.now() - start;
-  const median = async (question) => {
-    const times = [];
-    for (let turn = 0; turn < repeated; turn += 1) {
-      // Another length each time, as when someone types.
-      const { milliseconds } = await ask({ ...question, sequence_length: 1024 + 64 * turn });
-      times.push(milliseconds);
+/** Runs in the page: how long scripts of the calculator hold the page up. */
+function watchScripts() {
+  globalThis.ownScripts = [];
+  new PerformanceObserver((list) => {
+    for (const { duration, sourceURL } of list.getEntries().flatMap(({ scripts }) => scripts))
+      if (sourceURL.includes("/assets/calculator/")) globalThis.ownScripts.push(duration);
+  }).observe({ type: "long-animation-frame", buffered: true });
+}
+
+/** Runs in the page: whether Python's memory has been kept for the next visit. */
+async function isKept(prefix) {
+  const names = (await caches.keys()).filter((name) => name.startsWith(prefix));
+  if (names.length === 0) return false;
+  const kept = await (await caches.open(names[0])).keys();
+  return kept.some(({ url }) => url.includes("/memory/"));
+}
+
+/** Runs in the page: from a change of the sequence length until all of its answer is painted. */
+async function timeChanges({ number, pause }) {
+  const root = document.getElementById("tf-calculator");
+  const control = document.getElementById("tf-sequence_length");
+  const times = [];
+  for (let change = 0; change < number; change += 1) {
+    const length = 1000 + 37 * change;
+    const started = performance.now();
+    control.value = String(length);
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+    while (!root.dataset.shown?.includes(`sequence_length=${length}`)) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
     }
-    return times.sort((a, b) => a - b)[Math.floor(repeated / 2)];
-  };
-  const estimate = await median(request);
-  const grid = await median({ ...request, op: "grid" });
-  worker.terminate();
-  return { readyAfter, firstAnswerAfter, estimate, grid, isError: first.isError };
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    times.push(performance.now() - started);
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+  return times;
 }
