@@ -211,7 +211,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Words after the program's name; those of the process by default.
     """
     arguments = _parser().parse_args(argv)
-    status: int = arguments.run(arguments)
+    try:
+        status: int = arguments.run(arguments)
+    except ExceptionGroup as error:
+        problems = getattr(error, "problems", None)
+        if problems is None:
+            raise
+        # A catalog that cannot be used: every fault in its place, as `check` prints them.
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        return 2
     return status
 
 

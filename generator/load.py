@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from generator.core.card import GPU_COUNTS_BY_FORM, GPUS_PER_NODE_BY_FORM, CardForm
 from generator.core.catalog import Catalog
+from generator.core.ladder import RUNGS
+from generator.core.run import Strategy
 from generator.decode import (
     INVALID,
     Report,
@@ -100,22 +103,142 @@ def tables_in(value: object) -> dict[str, dict[str, Any]]:
     return {key: table for key, table in value.items() if isinstance(table, dict)}
 
 
+DEEPEST = 32
+"""Tables and lists in one another; a config has four."""
+LARGEST_INTEGER = 2**63 - 1
+"""What every reader of TOML must take."""
+LONGEST_TEXT = 4000
+UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that no editor shows."""
+
+
+def _faults(data: dict[str, Any], path: str) -> list[Problem]:
+    """Values that no fact has, whatever its key: they would end in odd errors further on."""
+    found: list[Problem] = []
+    waiting: list[tuple[str, object, int]] = [("", data, 0)]
+    while waiting:
+        key, value, depth = waiting.pop()
+        told = ""
+        if isinstance(value, dict | list):
+            if depth >= DEEPEST:
+                message = f"nested more than {DEEPEST} deep; flatten it"
+                return [Problem(path=path, key=key[:60], message=message, code="bad-toml")]
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            for name, own in items:
+                place = f"{key}.{name}" if isinstance(value, dict) else f"{key}[{name}]"
+                waiting.append((place.removeprefix("."), own, depth + 1))
+        elif isinstance(value, bool):
+            continue
+        elif isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+            told = "beyond 64 bits; check the number and its unit"
+        elif isinstance(value, float) and not math.isfinite(value):
+            told = "not a finite number; leave out what is unknown"
+        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+            told = f"longer than {LONGEST_TEXT:,} characters; shorten it"
+        elif isinstance(value, str) and UNSEEN.search(value):
+            told = "holds a character that cannot be seen; delete it"
+        if told:
+            found.append(
+                Problem(path=path, key=key, message=told, code="out-of-range", got=show(value))
+            )
+    return found
+
+
 @lru_cache(maxsize=2048)
-def _parse(path: Path, _changed_ns: int, _num_bytes: int) -> dict[str, Any] | Problem:
+def _parse(path: Path, _changed_ns: int, _num_bytes: int) -> dict[str, Any] | tuple[Problem, ...]:
     """One file's tables. The time and size of the last change are part of the cache's key."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        return Problem(path=path.name, key="-", message=f"no TOML: {error}", code="bad-toml")
+        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except RecursionError:
+        message = "no TOML: nested too deeply; flatten it"
+        return (Problem(path=path.name, key="-", message=message, code="bad-toml"),)
+    except ValueError as error:
+        # Also of UTF-8, and of numbers with thousands of digits.
+        return (Problem(path=path.name, key="-", message=f"no TOML: {error}", code="bad-toml"),)
+    return tuple(_faults(data, path.name)) or data
 
 
-def _read(path: Path, shown: str, report: Report) -> dict[str, Any] | None:
-    status = path.stat()
-    parsed = _parse(path, status.st_mtime_ns, status.st_size)
-    if isinstance(parsed, Problem):
-        report(Problem(path=shown, key=parsed.key, message=parsed.message, code=parsed.code))
+def read_toml(path: Path, shown: str, report: Report) -> dict[str, Any] | None:
+    """One file's tables; None, after a report of each fault, where it has none to use.
+
+    Args:
+        path: The file.
+        shown: How to call it in messages.
+        report: Takes each problem.
+    """
+    try:
+        status = path.stat()
+        parsed = _parse(path, status.st_mtime_ns, status.st_size)
+    except OSError as error:
+        message = f"cannot be read: {error.strerror}; put a text file there"
+        report(Problem(path=shown, key="-", message=message, code="bad-toml"))
+        return None
+    if isinstance(parsed, tuple):
+        for problem in parsed:
+            report(replace(problem, path=shown))
         return None
     return parsed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixWorkload:
+    """One entry of `[[workloads]]`."""
+
+    id: str
+    sequence_length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixFile:
+    """What `matrix.toml` lists: the published matrix is the product of these."""
+
+    methods: tuple[str, ...]
+    strategies: tuple[Strategy, ...]
+    gpu_counts: tuple[int, ...]
+    default_optimizer: str
+    optimizers: tuple[str, ...]
+    workloads: tuple[MatrixWorkload, ...]
+
+
+def read_matrix(path: Path, shown: str, report: Report) -> MatrixFile | None:
+    """The matrix file; None, after a report of each fault, where it is not sound.
+
+    Args:
+        path: `catalog/matrix.toml`.
+        shown: How to call it in messages.
+        report: Takes each problem.
+    """
+    data = read_toml(path, shown, report)
+    if data is None:
+        return None
+    record = decode_record(MatrixFile, data, path=shown, key="", report=report)
+    if record is INVALID:
+        return None
+    found: MatrixFile = record
+    faults = [
+        (name, "empty; list at least one")
+        for name in ("methods", "strategies", "gpu_counts", "optimizers", "workloads")
+        if not getattr(found, name)
+    ]
+    faults += [
+        (f"gpu_counts[{index}]", f"not one of {', '.join(map(str, RUNGS))}")
+        for index, count in enumerate(found.gpu_counts)
+        if count not in RUNGS
+    ]
+    ids = [workload.id for workload in found.workloads]
+    faults += [
+        (f"workloads[{index}].id", "not a valid id, or taken by another workload")
+        for index, own in enumerate(ids)
+        if not ID_PATTERN.fullmatch(own) or own in ids[:index]
+    ]
+    faults += [
+        (f"workloads[{index}].sequence_length", "a length is 1 at least")
+        for index, workload in enumerate(found.workloads)
+        if workload.sequence_length < 1
+    ]
+    for key, message in faults:
+        report(Problem(path=shown, key=key, message=message, code="out-of-range"))
+    return None if faults else found
 
 
 def _fill_in_card(fields: dict[str, Any]) -> None:
@@ -157,10 +280,13 @@ def read_documents(root: Path = CATALOG_DIR) -> tuple[list[Document], list[Probl
     """
     documents: list[Document] = []
     problems: list[Problem] = []
+    if not root.is_dir():
+        message = "there is no such folder; name the one that holds models/ and cards/"
+        problems.append(Problem(path=str(root), key="-", message=message, code="bad-toml"))
     for kind in KINDS:
         for path in sorted((root / kind.folder).glob("*.toml")):
             shown = f"{root.name}/{kind.folder}/{path.name}"
-            data = _read(path, shown, problems.append)
+            data = read_toml(path, shown, problems.append)
             if data is None:
                 continue
             record = _record(kind, data, shown, problems.append)

@@ -4,7 +4,6 @@ All bytes come from the core, one `memory.peak` per set-up; what a card does not
 once and compared with every card.
 """
 
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from generator.core import fit, ladder
+from generator.core import fit
 from generator.core.card import Card
 from generator.core.catalog import Catalog, CatalogModel
-from generator.core.errors import TrainfitError
 from generator.core.memory import peak_totals
 from generator.core.optimizer import Optimizer
-from generator.core.run import METHODS, STRATEGIES, Case, MethodName, Strategy, Workload
+from generator.core.run import METHODS, Case, MethodName, Strategy, Workload
 from generator.core.stack import Stack
-from generator.load import CATALOG_DIR
+from generator.load import CATALOG_DIR, read_matrix
+from generator.problem import CatalogProblems, Problem
 
 FITS, TIGHT, NO = 0, 1, 2
 """Positions in `fit.VERDICTS`."""
@@ -98,39 +97,40 @@ def read_axes(catalog: Catalog, path: Path = CATALOG_DIR / "matrix.toml") -> Axe
         path: The reviewed list.
 
     Raises:
-        TrainfitError: an entry is unknown, with the file's key as field.
+        CatalogProblems: the file is not sound; every fault is named.
+        TrainfitError: an optimizer is unknown.
     """
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    for key, known in (
-        ("methods", METHODS),
-        ("strategies", STRATEGIES),
-        ("gpu_counts", ladder.RUNGS),
-    ):
-        for value in data[key]:
-            if value not in known:
-                raise TrainfitError(
-                    "unknown-id",
-                    f"matrix.{key}",
-                    f"{value!r} is not one of {', '.join(map(str, known))}.",
-                )
+    problems: list[Problem] = []
+    shown = f"{path.parent.name}/{path.name}"
+    listed = read_matrix(path, shown, problems.append)
+    methods: list[MethodName] = []
+    for index, name in enumerate(listed.methods if listed else ()):
+        if name in METHODS:
+            methods.append(name)
+            continue
+        message = f"not one of {', '.join(METHODS)}"
+        key = f"methods[{index}]"
+        problems.append(Problem(path=shown, key=key, message=message, code="bad-reference"))
+    if listed is None or problems:
+        raise CatalogProblems(problems)
     return Axes(
-        methods=tuple(data["methods"]),
-        optimizers=tuple(catalog.optimizer(name) for name in data["optimizers"]),
-        strategies=tuple(data["strategies"]),
-        gpu_counts=tuple(data["gpu_counts"]),
+        methods=tuple(methods),
+        optimizers=tuple(catalog.optimizer(name) for name in listed.optimizers),
+        strategies=listed.strategies,
+        gpu_counts=listed.gpu_counts,
         workloads=tuple(
             PublishedWorkload(
-                id=each["id"],
+                id=each.id,
                 workload=Workload(
-                    sequence_length=each["sequence_length"],
+                    sequence_length=each.sequence_length,
                     # An optimizer that updates during backward cannot accumulate; `_case` sets 1
                     # for it.
                 ),
             )
-            for each in data["workloads"]
+            for each in listed.workloads
         ),
         cards=tuple(sorted(catalog.cards.values(), key=lambda card: card.id)),
-        default_optimizer=data["default_optimizer"],
+        default_optimizer=listed.default_optimizer,
     )
 
 

@@ -32,6 +32,15 @@ ProblemCode = Literal[
 PROBLEM_CODES: tuple[str, ...] = get_args(ProblemCode)
 
 
+LONGEST_VALUE = 100
+LONGEST_MESSAGE = 500
+
+
+def _cut(text: str, longest: int) -> str:
+    """A text that fits a line of a terminal, whatever the file holds."""
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Problem:
     """One finding. A note informs; an error fails the check."""
@@ -52,14 +61,15 @@ class Problem:
         return self.severity == "error"
 
     def __str__(self) -> str:
-        parts = []
+        parts: list[str] = []
         if self.expected:
             parts.append(f"expected {self.expected}")
         if self.got:
-            parts.append(f"got {self.got}")
+            parts.append(f"got {_cut(self.got, LONGEST_VALUE)}")
         detail = f" ({', '.join(parts)})" if parts else ""
         place = f"{self.path}:{self.line}" if self.line else self.path
-        return f"{place}: {self.key}: {self.message}{detail} [{self.code}]"
+        key, message = _cut(self.key, LONGEST_VALUE), _cut(self.message, LONGEST_MESSAGE)
+        return f"{place}: {key}: {message}{detail} [{self.code}]"
 
 
 class CatalogError(ValueError):

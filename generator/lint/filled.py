@@ -26,14 +26,15 @@ def _texts(value: object, place: str) -> Iterator[tuple[str, str]]:
 
 
 def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:  # noqa: ARG001
-    """Reports every `FILL` and every required text that is empty."""
+    """Reports every `FILL` and every text that is empty."""
     for document in documents:
         needed = required_fields(document.kind.record)
         for place, text in _texts(document.data, ""):
             if LEFT_OPEN.search(text):
                 yield _problem(document, place, "still to be filled in")
-            elif place in needed and not text.strip():
-                yield _problem(document, place, "empty; fill it in")
+            elif not text.strip():
+                remedy = "fill it in" if place in needed else "fill it in, or delete the line"
+                yield _problem(document, place, f"empty; {remedy}")
 
 
 def _problem(document: Document, key: str, message: str) -> Problem:

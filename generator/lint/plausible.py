@@ -1,10 +1,13 @@
-"""Figures of a card are of the right size: the usual slip is a unit or a factor of a thousand."""
+"""Figures are of the right size: the usual slip is a unit or a factor of a thousand."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from generator.core.card import Card
+from generator.core.catalog import CatalogModel
+from generator.core.stack import Stack
 from generator.lint.rule import Context
 from generator.load import Document
 from generator.problem import Problem
@@ -22,17 +25,75 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 """Smallest and largest credible figure, an order of magnitude around what exists."""
 
+MOST_BYTES = 1e12
+
 USABLE_SHARE = (0.4, 1.1)
 """Usable memory over marketed memory. Above one because many a marketed GB is a GiB; unified memory
 gives the GPU as little as half."""
 
 
 def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:  # noqa: ARG001
-    """Reports figures out of range and figures of one card that contradict each other."""
+    """Reports figures out of range, odd months, and figures of one card that contradict."""
     for document in documents:
+        yield from _check_months(document)
+        yield from _check_totals(document)
+        yield from _check_bytes(document)
         if isinstance(document.record, Card):
             yield from _check_ranges(document, document.record)
             yield from _check_pairs(document, document.record)
+
+
+MONTH = re.compile(r"20\d\d-(0[1-9]|1[0-2]|H[12])")
+MONTHS = ("released", "price_date")
+MOST_PARAMETERS = 10**14
+
+
+def _check_months(document: Document) -> Iterator[Problem]:
+    """Months are months: `2024-03`, or a half year of what is only announced, `2026-H2`."""
+    if document.record is None:
+        return
+    for table, values in (("", document.data), ("facts.", document.facts)):
+        for name in MONTHS:
+            value = values.get(name)
+            if isinstance(value, str) and value not in ("", "FILL") and not MONTH.fullmatch(value):
+                yield Problem(
+                    path=document.path,
+                    key=f"{table}{name}",
+                    message="not a month",
+                    code="wrong-type",
+                    expected='"2024-03", or "2024-H1" for a half year',
+                    got=f'"{value}"',
+                )
+        if document.facts is document.data:
+            return
+
+
+def _check_totals(document: Document) -> Iterator[Problem]:
+    record = document.record
+    if not isinstance(record, CatalogModel) or record.expected is None:
+        return
+    for name in ("num_parameters", "checkpoint_parameters"):
+        value = getattr(record.expected, name)
+        if value is not None and not 1 <= value <= MOST_PARAMETERS:
+            yield Problem(
+                path=document.path,
+                key=f"expected.{name}",
+                message="not credible; write the number of parameters",
+                code="implausible-value",
+                expected=f"1 to {MOST_PARAMETERS:g}",
+                got=str(value),
+            )
+
+
+def _check_bytes(document: Document) -> Iterator[Problem]:
+    """Sizes in bytes of a stack are no less than nothing and no more than a card holds."""
+    if not isinstance(document.record, Stack):
+        return
+    for name, value in document.facts.items():
+        is_size = isinstance(value, int) and not isinstance(value, bool)
+        if name.endswith("_bytes") and is_size and not 0 <= value <= MOST_BYTES:
+            expected = f"0 to {MOST_BYTES:g}"
+            yield _problem(document, name, "not credible; check the unit", expected, str(value))
 
 
 def _check_ranges(document: Document, card: Card) -> Iterator[Problem]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
 
 from generator.core.dtypes import DTYPES
@@ -10,7 +9,7 @@ from generator.core.method import Method
 from generator.core.nearest import did_you_mean
 from generator.core.optimizer import Optimizer
 from generator.lint.rule import Context
-from generator.load import Document
+from generator.load import Document, read_matrix
 from generator.problem import Problem
 
 LOW_RANK = ("low-rank", "projector")
@@ -36,22 +35,25 @@ def _is_low_rank(optimizer: Optimizer) -> bool:
 
 def _check_matrix(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
     path = context.root / "matrix.toml"
-    if not path.is_file():
+    # A link to itself and a folder are no file, and yet something is there.
+    if not path.exists() and not path.is_symlink():
         return
     shown = f"{context.root.name}/matrix.toml"
-    try:
-        matrix = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        yield Problem(path=shown, key="-", message=f"no TOML: {error}", code="bad-toml")
+    problems: list[Problem] = []
+    matrix = read_matrix(path, shown, problems.append)
+    yield from problems
+    if matrix is None:
         return
-    for kind in ("method", "optimizer"):
+    named = [("method", f"methods[{index}]", name) for index, name in enumerate(matrix.methods)]
+    named += [
+        ("optimizer", f"optimizers[{index}]", name) for index, name in enumerate(matrix.optimizers)
+    ]
+    named.append(("optimizer", "default_optimizer", matrix.default_optimizer))
+    for kind, key, name in named:
         known = {item.stem for item in documents if item.kind.name == kind}
-        listed = matrix.get(f"{kind}s", [])
-        for index, name in enumerate(listed if isinstance(listed, list) else []):
-            if name not in known:
-                hint = did_you_mean(str(name), known)
-                message = f'there is no {kind} "{name}"{hint}'
-                yield _problem(shown, f"{kind}s[{index}]", message)
+        if name not in known:
+            hint = did_you_mean(name[:80], known)
+            yield _problem(shown, key, f'there is no {kind} "{name[:80]}"{hint}')
 
 
 def _problem(path: str, key: str, message: str, dtype: str = "") -> Problem:

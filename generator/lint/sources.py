@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from generator.core.nearest import did_you_mean
+from generator.decode import show
 from generator.lint.rule import Context
 from generator.load import SOURCE_KEYS, Document
 from generator.problem import Problem, ProblemCode
 
 REQUIRED = ("title", "producer", "url", "published", "accessed", "kind")
+TEXTS = ("title", "producer", "url", "kind", "note")
 KINDS = ("vendor", "paper", "config-file", "code", "measurement", "third-party")
 PUBLISHED = re.compile(r"unknown|\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 URL = re.compile(r"https?://[^\s/]+\S*")
@@ -41,17 +43,23 @@ def _check_source(
             if name == "published":
                 message = 'missing; add it, or "unknown" where no date is printed'
             yield _problem(document, f"{key}.{name}", message, "incomplete-source")
+    for name in TEXTS:
+        value = table.get(name)
+        if value and not isinstance(value, str):
+            yield _problem(
+                document, f"{key}.{name}", "wrong value", "wrong-type", "a text", show(value)
+            )
     for name in table:
         if name not in SOURCE_KEYS:
             hint = did_you_mean(name, SOURCE_KEYS)
             yield _problem(document, f"{key}.{name}", f"unknown key{hint}", "unknown-field")
     kind, url = table.get("kind"), table.get("url")
-    if kind and kind not in KINDS:
+    if isinstance(kind, str) and kind and kind not in KINDS:
         expected = "one of " + ", ".join(f'"{item}"' for item in KINDS)
         yield _problem(
             document, f"{key}.kind", "unknown kind", "out-of-range", expected, f'"{kind}"'
         )
-    if url and not URL.fullmatch(str(url)):
+    if isinstance(url, str) and url and not URL.fullmatch(url):
         yield _problem(
             document, f"{key}.url", "not an address", "wrong-type", "https://...", f'"{url}"'
         )

@@ -152,7 +152,14 @@ context_bytes = "code"
 
 MATRIX = """\
 methods = ["test-lora"]
+strategies = ["single"]
+gpu_counts = [1]
+default_optimizer = "test-adam"
 optimizers = ["test-adam"]
+
+[[workloads]]
+id = "2k"
+sequence_length = 2048
 """
 
 FILES = {
