@@ -37,7 +37,8 @@ def _objects(stream: IO[str]) -> Iterator[str]:
         yield text
         return
     except ValueError:
-        lines = [line for line in text.splitlines() if line.strip()]
+        # Not splitlines: a JSON string may hold U+2028 and its like as they are.
+        lines = [line for line in text.split("\n") if line.strip()]
         yield from lines
         return
     yield text
@@ -52,14 +53,14 @@ def _estimate(arguments: argparse.Namespace) -> int:
     found = False
     if arguments.file == "-":
         # Bytes that are no UTF-8 become a coded error like any other rubbish, not a traceback.
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="replace")  # type: ignore[union-attr]
         texts: Iterable[str] = _objects(sys.stdin)
     else:
         path = Path(arguments.file)
         if not path.is_file():
             print(f"estimate: there is no file {path}; give a JSON file or -.", file=sys.stderr)
             return 2
-        with path.open(encoding="utf-8", errors="replace") as stream:
+        with path.open(encoding="utf-8-sig", errors="replace") as stream:
             texts = list(_objects(stream))
     for text in texts:
         found = True
@@ -211,8 +212,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Words after the program's name; those of the process by default.
     """
     arguments = _parser().parse_args(argv)
+    from generator.core.errors import TrainfitError
+
     try:
         status: int = arguments.run(arguments)
+    except TrainfitError as error:
+        print(f"{arguments.command}: {error.field}: {error}", file=sys.stderr)
+        return 2
     except ExceptionGroup as error:
         problems = getattr(error, "problems", None)
         if problems is None:

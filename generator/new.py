@@ -353,10 +353,14 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
         if not re.fullmatch(r"[^/\s]+/[^/\s]+", hugging_face):
             return _refuse("a model needs its Hugging Face name; add --name owner/name.")
         try:
-            config = json.loads(Path(source).read_text(encoding="utf-8"))
+            config = json.loads(Path(source).read_bytes().decode("utf-8-sig"))
+            if not isinstance(config, dict):
+                return _refuse(f"{source}: holds no JSON object; give the model's config.json.")
             text = new_model(config, hugging_face, today)
         except OSError as error:
             return _refuse(f"cannot read {source}: {error.strerror}.")
+        except RecursionError:
+            return _refuse(f"{source}: nested too deeply to be a config.json.")
         except ValueError as error:
             place = f"{error.field}: " if isinstance(error, TrainfitError) else "no JSON: "
             return _refuse(f"{source}: {place}{error}")

@@ -208,6 +208,8 @@ def test_the_command_writes_a_card_and_says_what_to_fill_in_where(
         pytest.param("model", "config.json", "Test", "add --name owner/name", id="no-owner"),
         pytest.param("model", "absent.json", "test/Test-3B", "cannot read", id="no-file"),
         pytest.param("model", "broken.json", "test/Test-3B", "no JSON", id="no-json"),
+        pytest.param("model", "list.json", "test/Test-3B", "no JSON object", id="no-object"),
+        pytest.param("model", "deep.json", "test/Test-3B", "too deeply", id="deep"),
         pytest.param("model", "odd.json", "test/Test-3B", "model.config.model_type", id="odd"),
         pytest.param("model", "config.json", "test/Test-1B", "exists", id="id-is-taken"),
         pytest.param("card", "X 100", "", '"X 100" is no id', id="no-id"),
@@ -233,6 +235,8 @@ def test_the_command_refuses(
 ) -> None:
     (tmp_path / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
     (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    (tmp_path / "list.json").write_text("[]", encoding="utf-8")
+    (tmp_path / "deep.json").write_text("[" * 100_000, encoding="utf-8")
     (tmp_path / "odd.json").write_text('{"model_type": "perceptron"}', encoding="utf-8")
     given = str(tmp_path / source) if source.endswith(".json") else source
     before = sorted(root.rglob("*"))

@@ -139,3 +139,23 @@ def test_a_missing_file_is_said_on_standard_error() -> None:
     )
     assert done.returncode == 2
     assert "no-such-file.json" in done.stderr
+
+
+def test_lines_end_where_json_lines_do_and_may_begin_with_a_byte_order_mark() -> None:
+    """U+2028 is no end of a line inside a JSON string; editors on Windows write the mark."""
+    first = '{"model": "llama-3.1-8b", "optimizer": "a\u2028b\x85c"}'
+    answers, status = estimate(f'\ufeff{first}\r\n{{"model": "llama-3.1-8b"}}\r\n')
+    assert status == 2
+    assert answers[0]["error"]["field"] == "optimizer"
+    assert "per_gpu" in answers[1]
+
+
+def test_an_unknown_model_of_a_build_is_told_without_a_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from generator.__main__ import main
+
+    assert main(["build", "--docs", str(tmp_path / "docs"), "--models", "llama-3.1-9b"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith('build: model: The catalog has no model "llama-3.1-9b"; did you mean')
+    assert "Traceback" not in error
