@@ -142,8 +142,6 @@ def _kept_by_fsdp1(case: Case, batch: MicroBatch) -> int:
     frozen_base = case.method != "full"
     if not (frozen_base and case.zero_stage == 3 and case.stack.fsdp_generation == 1):
         return 0
-    if case.stack.is_generic:
-        return 0
     layers = case.model.num_hidden_layers
     return 2 * batch.block_inputs * (layers - 1) // layers
 

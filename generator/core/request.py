@@ -305,15 +305,9 @@ def _model(value: object, catalog: Catalog) -> tuple[Model, str | None]:
     return model_from_parameter_count(count), None
 
 
-def _lora(value: object) -> Lora:
+def _lora(value: Mapping[str, object]) -> Lora:
     defaults = DEFAULTS["lora"]
     assert isinstance(defaults, dict)
-    if not isinstance(value, dict):
-        raise TrainfitError(
-            "wrong-type",
-            "lora",
-            f'lora is a JSON {_json_type(value)}; use an object like {{"rank": 16}}.',
-        )
     _check_fields(value, tuple(defaults), "lora.")
     filled = {**defaults, **value}
     targets = filled["target_modules"]

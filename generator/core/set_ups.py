@@ -99,13 +99,13 @@ def set_ups_that_fit(case: Case, cards: Iterable[Card], *, num_tokens: int) -> t
             if totals[count] > fit_limit_bytes(card):
                 continue
             price = card.price_usd_per_hour
-            hours = None
+            hours: float | None
             try:
                 step = case_step(replace(case, num_gpus=count), card)
                 hours = num_tokens / step.tokens_per_second / SECONDS_PER_HOUR
-            except TrainfitError as problem:
-                if problem.code != "missing-fact":
-                    raise
+            except TrainfitError:
+                # A fact of the card is unknown; nothing else can be wrong with a case.
+                hours = None
             found.append(
                 SetUp(
                     card=card,

@@ -115,13 +115,11 @@ def longest_sequences(case: Case, limits: Sequence[int]) -> tuple[int, ...]:
 
 def _between(low: int, high: int, known: dict[int, int], limit: int) -> int:
     """Where to try next: on the straight line between the ends, which the need nearly follows."""
-    below, above = known.get(low), known.get(high)
-    middle = (low + high) // 2
-    if low and below is not None and above is not None and above > below:
-        guess = low + (high - low) * (limit - below) // (above - below)
-        # One step aside so that both ends close in.
-        return min(max(guess, low + 1), high - 1)
-    return middle
+    # Both ends are known: lengths double from one step up to the longest, itself a power of two.
+    below, above = known[low], known[high]
+    guess = low + (high - low) * (limit - below) // (above - below)
+    # One step aside so that both ends close in.
+    return min(max(guess, low + 1), high - 1)
 
 
 def longest_sequence(case: Case, card: Card) -> int:
