@@ -7,11 +7,13 @@ import pytest
 from generator.core.card import Card
 from generator.core.fit import fit_limit_bytes, tight_limit_bytes, verdict, verdict_name
 from generator.core.ladder import climb, default_gpus, gpu_counts
-from generator.core.memory import peak
+from generator.core.memory import Ledger, peak
 from generator.core.model import Attention, Block, BlockGroup, Mlp, Model
 from generator.core.optimizer import Optimizer, OptimizerState
-from generator.core.run import Case, Lora, Workload
+from generator.core.run import Case, Lora, Strategy, Workload
 from generator.core.solve import (
+    MAX_SEQUENCE_LENGTH,
+    _largest,
     changes_that_fit,
     fewest_gpus,
     largest_micro_batch,
@@ -86,24 +88,110 @@ def test_a_card_that_offers_less_than_95_percent_fits_only_what_it_offers() -> N
     assert verdict_name(60_000_000_001, shared) == "no"
 
 
-def test_reason_of_a_miss_names_the_largest_line_and_what_more_gpus_do() -> None:
-    ddp = replace(FULL, strategy="ddp", num_gpus=4)
-    reason = verdict(ddp, peak(ddp).ledger, SXM).reason
-    assert "optimizer state" in reason
-    assert "adding GPUs does not help under DDP" in reason
-    sharded = replace(
-        FULL, strategy="zero-2", num_gpus=64, workload=Workload(sequence_length=262_144)
+def ledger(**gigabytes: int) -> Ledger:
+    """A ledger with these lines, in GB, and nothing else."""
+    lines = {
+        "weights": 0,
+        "master_weights": 0,
+        "gradients": 0,
+        "optimizer_states": 0,
+        "activations": 0,
+        "buffers": 0,
+        "overhead": 0,
+    }
+    return Ledger(**{**lines, **{line: each * 10**9 for line, each in gigabytes.items()}})
+
+
+def test_a_fit_says_its_share_of_the_card() -> None:
+    answer = verdict(FULL, ledger(weights=16, overhead=4), SXM)
+
+    assert (answer.name, answer.share) == ("fits", 0.25)
+    assert answer.reason == "20.0 GB of 80 GB per GPU (25%), within 95 %."
+
+
+def test_a_tight_fit_says_what_the_driver_offers() -> None:
+    answer = verdict(FULL, ledger(weights=80), SXM)
+
+    assert (answer.name, answer.share) == ("tight", 1)
+    assert answer.reason == (
+        "80.0 GB of 80 GB per GPU (100%): above 95 %, under the 84.0 GB that the driver offers; "
+        "fragmentation or a longer sample can end it."
     )
-    reason = verdict(sharded, peak(sharded).ledger, SXM).reason
-    assert "every GPU keeps" in reason
-    assert "weights and activations" in reason
 
 
-def test_reason_of_a_tight_fit_says_what_the_driver_offers() -> None:
-    ledger = replace(peak(FULL).ledger, weights=0, master_weights=0)
-    missing = 80_000_000_000 - ledger.total
-    reason = verdict(FULL, replace(ledger, buffers=missing), SXM).reason
-    assert "84.0 GB that the driver offers" in reason
+@pytest.mark.parametrize(
+    ("strategy", "num_gpus", "what_more_gpus_do"),
+    [
+        pytest.param("single", 1, "a single GPU has to hold all of it", id="single"),
+        pytest.param(
+            "ddp",
+            4,
+            "adding GPUs does not help under DDP, which adds throughput and not capacity",
+            id="ddp",
+        ),
+        # 20 of weights, 2 of gradients, 40 of activations, 5 of buffers and 1 of overhead.
+        pytest.param(
+            "zero-1",
+            4,
+            "every GPU keeps 68.0 GB of weights, gradients and activations and overhead however "
+            "many there are",
+            id="zero-1",
+        ),
+        pytest.param(
+            "zero-2",
+            4,
+            "every GPU keeps 66.0 GB of weights and activations and overhead however many there "
+            "are",
+            id="zero-2",
+        ),
+        pytest.param(
+            "zero-3",
+            4,
+            "every GPU keeps 46.0 GB of activations and overhead however many there are",
+            id="zero-3",
+        ),
+    ],
+)
+def test_a_miss_names_the_largest_line_and_what_more_gpus_do(
+    strategy: Strategy, num_gpus: int, what_more_gpus_do: str
+) -> None:
+    need = ledger(
+        weights=20, gradients=2, optimizer_states=70, activations=40, buffers=5, overhead=1
+    )
+    answer = verdict(replace(FULL, strategy=strategy, num_gpus=num_gpus), need, SXM)
+
+    assert (answer.name, answer.share) == ("no", 138 / 80)
+    assert answer.reason == (
+        "138.0 GB of 80 GB per GPU (172%): optimizer state is 70.0 GB; " + what_more_gpus_do + "."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("weights", "weights alone are 90.0 GB"),
+        ("master_weights", "FP32 master weights alone are 90.0 GB"),
+        ("gradients", "gradients alone are 90.0 GB"),
+        ("optimizer_states", "optimizer state alone is 90.0 GB"),
+        ("activations", "activations and loss alone are 90.0 GB"),
+        ("buffers", "buffers alone are 90.0 GB"),
+        ("overhead", "overhead alone is 90.0 GB"),
+    ],
+)
+def test_a_line_that_alone_does_not_fit_is_said_to(line: str, words: str) -> None:
+    assert f"(112%): {words}; " in verdict(FULL, ledger(**{line: 90}), SXM).reason
+
+
+def test_a_line_of_just_the_limit_is_not_said_to_miss_alone() -> None:
+    reason = verdict(FULL, ledger(weights=76, activations=10), SXM).reason
+
+    assert ": weights are 76.0 GB;" in reason
+
+
+def test_sizes_of_large_memories_are_grouped() -> None:
+    pool = replace(SXM, memory_marketed_gb=2000, memory_usable_bytes=None)
+
+    assert "20.0 GB of 2,000 GB per GPU (1%)" in verdict(FULL, ledger(weights=20), pool).reason
 
 
 def test_ladder_takes_the_first_rung_within_95_percent() -> None:
@@ -152,6 +240,16 @@ def test_largest_micro_batch_fits_and_one_more_does_not() -> None:
 
     assert total(largest) <= fit_limit_bytes(SXM) < total(largest + 1)
     assert largest_micro_batch(FULL, SXM) == 0
+
+
+def test_a_card_for_everything_takes_the_longest_sequence_that_is_tried() -> None:
+    assert longest_sequences(FULL, [10**18]) == (MAX_SEQUENCE_LENGTH,)
+
+
+def test_bisection_finds_the_last_value_that_fits() -> None:
+    for last in range(40):
+        assert _largest(lambda value, last=last: value <= last, upper=100) == last  # type: ignore[misc]
+        assert _largest(lambda _: True, upper=last) == last
 
 
 def test_fewest_gpus_follow_the_strategy() -> None:
