@@ -55,11 +55,11 @@ def test_width_and_brackets_in_strings_are_no_nesting(value: Any) -> None:
 
 
 def test_the_longest_request_is_checked_at_once() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     check_nesting("[]" * MILLION)
     check_nesting(json.dumps('"' * MILLION))
 
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize("text", ['{"model":' * 50_000, '{"model":' + "[" * 50_000])
