@@ -82,8 +82,9 @@ types: venv  ## Type check
 	@$(VENV)/bin/mypy
 
 .PHONY: coverage
-coverage: venv  ## Branch coverage of the core
-	@$(PY) -m pytest tests/core tests/property tests/golden --cov --cov-report=term-missing
+coverage: venv  ## Branch coverage of the core, which must be complete
+	@$(PY) -m pytest tests/core tests/property tests/export tests/oracle tests/accuracy \
+		--cov --cov-report=term-missing
 
 .PHONY: bench
 bench: venv npm chromium build  ## Time the estimator, the matrix, the build and the browser

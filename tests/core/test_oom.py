@@ -203,6 +203,18 @@ def test_tokens_are_told_where_the_length_is_unknown() -> None:
     assert fp32["most"] - fp32["fewest"] < 30
 
 
+def test_tokens_are_not_told_where_no_whole_number_of_them_fits() -> None:
+    model = load_catalog().models["llama-3.1-8b"].model
+    row = model.vocab_size * 4
+
+    # A request of 50 MiB is one of 48 to 50 MiB: 98 to 102 rows of FP32 logits.
+    between = oom.parse_message("Tried to allocate 50.00 MiB")
+    assert oom.tokens_of_logits(model, between)[0] == ("FP32", 48 * MIB // row + 1, 50 * MIB // row)
+    # A row is 513 kB, so nothing below that holds one.
+    below = oom.parse_message("Tried to allocate 200 bytes")
+    assert oom.tokens_of_logits(model, below) == []
+
+
 @pytest.mark.parametrize(
     ("num_bytes", "asked"),
     [
@@ -232,6 +244,19 @@ def test_other_memory_and_fragmentation_are_noticed() -> None:
     assert "6.00 GiB lay reserved but unallocated" in notes
     assert "512.00 MiB of the process is outside PyTorch's allocator" in notes
     assert "4.00 GiB of the card belong to other processes" in notes
+
+
+def test_without_the_card_s_size_nothing_is_said_of_other_processes() -> None:
+    notes = " ".join(
+        decode(
+            "Tried to allocate 2.00 GiB. Process 7 has 18.50 GiB memory in use. Of the allocated "
+            "memory 18.00 GiB is allocated by PyTorch.",
+            model="llama-3.1-8b",
+        )["observations"]
+    )
+
+    assert "512.00 MiB of the process is outside PyTorch's allocator" in notes
+    assert "other processes" not in notes
 
 
 def test_a_request_larger_than_the_card_is_noticed() -> None:

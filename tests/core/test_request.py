@@ -166,6 +166,37 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
     "price-text": ({"price_usd_per_hour": "2"}, "wrong-type", "price_usd_per_hour"),
     "price-zero": ({"price_usd_per_hour": 0}, "out-of-range", "price_usd_per_hour"),
     "price-no-card": ({"price_usd_per_hour": 2, "card": None}, "missing-field", "card"),
+    "single-gpus": (
+        {"strategy": "single", "num_gpus": 2},
+        "unsupported-combination",
+        "num_gpus",
+    ),
+    "in-backward": (
+        {"optimizer": "lomo", "gradient_accumulation_steps": 2},
+        "unsupported-combination",
+        "gradient_accumulation_steps",
+    ),
+    "choice-type": ({"method": 5}, "wrong-type", "method"),
+    "id-length": ({"stack": "x" * 201}, "unknown-id", "stack"),
+    "lora-type": ({"lora": [16]}, "wrong-type", "lora"),
+    "lora-flag": ({"lora": {"dropout": "yes"}}, "wrong-type", "lora.dropout"),
+    "targets-none": ({"lora": {"target_modules": []}}, "wrong-type", "lora.target_modules"),
+    "targets-types": ({"lora": {"target_modules": [1]}}, "wrong-type", "lora.target_modules"),
+    "targets-text": ({"lora": {"target_modules": "q_proj"}}, "wrong-type", "lora.target_modules"),
+    "model-type": ({"model": 8}, "wrong-type", "model"),
+    "model-key": ({"model": {"name": "x"}}, "unknown-field", "model.name"),
+    "model-no-way": ({"model": {}}, "bad-request", "model"),
+    "model-two-ways": (
+        {"model": {"num_parameters": 10**9, "config": {}}},
+        "bad-request",
+        "model",
+    ),
+    "config-type": ({"model": {"config": "gpt2"}}, "wrong-type", "model.config"),
+    "count-text": ({"model": {"num_parameters": "8B"}}, "wrong-type", "model.num_parameters"),
+    "count-flag": ({"model": {"num_parameters": True}}, "wrong-type", "model.num_parameters"),
+    "count-fraction": ({"model": {"num_parameters": 1.5}}, "wrong-type", "model.num_parameters"),
+    "count-zero": ({"model": {"num_parameters": 0}}, "out-of-range", "model.num_parameters"),
+    "count-huge": ({"model": {"num_parameters": 10**15}}, "out-of-range", "model.num_parameters"),
     "elsewhere": ({"op": "grid", "dataset": {}}, "unknown-field", "dataset"),
 }
 
@@ -178,3 +209,51 @@ def test_a_fault_names_its_field(
 
     assert (result["error"]["code"], result["error"]["field"]) == (code, field)
     assert result["error"]["message"].endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        pytest.param("x" * 2_000_001, "input-too-large", "2,000,001 characters", id="too-long"),
+        pytest.param('{"model": NaN}', "bad-json", "NaN is no JSON number", id="nan"),
+        pytest.param("[" * 101, "bad-json", "nested too deeply", id="nested"),
+        pytest.param('{"model"}', "bad-json", "Expecting ':' delimiter", id="broken"),
+        pytest.param("null", "bad-request", "a JSON null", id="null"),
+        pytest.param("true", "bad-request", "a JSON boolean", id="boolean"),
+        pytest.param("13e9", "bad-request", "a JSON number", id="number"),
+        pytest.param('"llama-3.1-8b"', "bad-request", "a JSON string", id="string"),
+        pytest.param("[{}]", "bad-request", "a JSON array", id="array"),
+        pytest.param("{}", "missing-field", "names no model", id="empty"),
+    ],
+)
+def test_a_text_that_is_no_request_says_what_it_is(
+    catalog: Catalog, text: str, code: str, said: str
+) -> None:
+    error = json.loads(run(text, catalog))["error"]
+
+    assert error["code"] == code
+    assert said in error["message"]
+
+
+def test_a_count_may_be_written_as_a_whole_float(catalog: Catalog) -> None:
+    whole, power = (
+        json.loads(run(f'{{"model": {{"num_parameters": {count}}}}}', catalog))
+        for count in ("13000000000", "13e9")
+    )
+
+    assert power["num_parameters"] == 13_000_000_000
+    assert power["per_gpu"] == whole["per_gpu"]
+
+
+def test_all_linear_in_a_list_is_all_linear(catalog: Catalog) -> None:
+    listed = answer({**LLAMA, "lora": {"target_modules": ["all-linear"]}}, catalog)
+
+    assert listed == answer(LLAMA, catalog)
+    assert listed["request"]["lora"]["target_modules"] == "all-linear"
+
+
+def test_targets_are_sorted_and_named_once(catalog: Catalog) -> None:
+    targets = ["v_proj", "q_proj", "v_proj"]
+    listed = answer({**LLAMA, "lora": {"target_modules": targets}}, catalog)
+
+    assert listed["request"]["lora"]["target_modules"] == ["q_proj", "v_proj"]

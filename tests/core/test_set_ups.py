@@ -45,3 +45,12 @@ def test_solve_names_the_cheapest_hour_the_cheapest_run_and_the_fastest() -> Non
 def test_nothing_fits_and_nothing_is_named() -> None:
     result = answer({"op": "solve", "model": "deepseek-v3", "strategy": "single"}, CATALOG)
     assert result["cheapest"] is result["cheapest_run"] is result["fastest"] is None
+
+
+def test_ddp_needs_two_gpus_and_a_single_gpu_is_one() -> None:
+    case = parse(REQUEST, CATALOG).case
+    card = CATALOG.card("h100-pcie-80gb")
+
+    assert usable_counts(replace(case, strategy="single"), card) == (1,)
+    assert usable_counts(replace(case, strategy="ddp"), card) == (2, 4, 8)
+    assert usable_counts(case, card) == (1, 2, 4, 8)

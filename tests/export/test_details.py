@@ -321,3 +321,22 @@ def test_a_long_list_of_other_keys_is_cut() -> None:
 )
 def test_the_stage_in_a_name(name: str, stage: int | None) -> None:
     assert zero_stage_in_name(name) == stage
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        pytest.param("micro_batch_size: 1\nsequence_len: 9\n", "model", id="axolotl-no-model"),
+        pytest.param(
+            "tokenizer: {max_seq_len: 9}\n"
+            "model: {_component_: torchtune.models.llama2.lora_llama2_7b}\n",
+            "loss",
+            id="torchtune-no-loss",
+        ),
+    ],
+)
+def test_what_a_file_does_not_say_stays_open(text: str, missing: str) -> None:
+    recognised = answer({"op": "recognise", "text": text}, CATALOG)["recognised"]
+
+    assert missing not in recognised
+    assert recognised["sequence_length"] == 9
