@@ -86,6 +86,11 @@ coverage: venv  ## Branch coverage of the core, which must be complete
 	@$(PY) -m pytest tests/core tests/property tests/export tests/oracle tests/accuracy \
 		--cov --cov-report=term-missing
 
+.PHONY: mutation
+mutation: $(VENV)/.mutation  ## Break memory, params and fit in every small way; tests must notice (an hour)
+	@$(VENV)/bin/mutmut run $(ARGS)
+	@$(PY) tools/mutation.py
+
 .PHONY: bench
 bench: venv npm chromium build  ## Time the estimator, the matrix, the build and the browser
 	@$(PY) tools/bench.py
@@ -130,7 +135,7 @@ oracle: .venv-oracle/.installed  ## Run the PyTorch fake-tensor cases that have 
 .PHONY: requirements
 requirements: venv  ## Compile requirements/*.txt from *.in
 	@$(PY) -m pip install --quiet uv
-	@for name in site dev; do \
+	@for name in site dev mutation; do \
 		$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 			--no-emit-index-url --no-emit-find-links --custom-compile-command "make requirements" \
 			--output-file requirements/$$name.txt requirements/$$name.in || exit 1; done
@@ -143,7 +148,7 @@ requirements: venv  ## Compile requirements/*.txt from *.in
 
 .PHONY: clean
 clean:  ## Remove what was generated, built and cached (not .venv and node_modules)
-	rm -rf site .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage htmlcov \
+	rm -rf site mutants .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage htmlcov \
 		docs/models docs/cards docs/api/v1 docs/assets/pyodide docs/assets/core docs/assets/generated \
 		docs/llms.txt docs/robots.txt mkdocs.generated.yml
 	find generator tests tools -name __pycache__ -prune -exec rm -rf {} +
@@ -158,6 +163,11 @@ $(VENV)/.installed: requirements/dev.txt
 		{ echo "trainfit needs Python 3.11 or newer; name one with PYTHON=python3.12"; exit 1; }
 	@echo "Installing Python packages into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.mutation: requirements/mutation.txt $(VENV)/.installed
+	@echo "Installing mutmut into $(VENV)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 

@@ -11,7 +11,9 @@ import yaml
 
 REPOSITORY_DIR = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((REPOSITORY_DIR / ".github" / "workflows").glob("*.yml"))
-HASHED_REQUIREMENTS = [REPOSITORY_DIR / "requirements" / name for name in ("site.txt", "dev.txt")]
+HASHED_REQUIREMENTS = [
+    REPOSITORY_DIR / "requirements" / name for name in ("site.txt", "dev.txt", "mutation.txt")
+]
 ALL_REQUIREMENTS = sorted((REPOSITORY_DIR / "requirements").glob("*.txt"))
 
 
