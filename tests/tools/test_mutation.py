@@ -1,12 +1,13 @@
 """The table of a mutation run, from files as mutmut leaves them."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools.mutation import report
 
 
-def write(folder: Path, module: str, statuses: list[int | None]) -> None:
+def write(folder: Path, module: str, statuses: Sequence[int | None]) -> None:
     keys = {f"{module}.f__mutmut_{number}": status for number, status in enumerate(statuses, 1)}
     text = json.dumps({"exit_code_by_key": keys})
     (folder / f"{module}.py.meta").write_text(text, encoding="utf-8")
