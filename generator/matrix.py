@@ -1,10 +1,11 @@
 """The published fit matrix: model x method x optimizer x strategy x GPU count x workload x card.
 
-All bytes come from the core, one `memory.peak` per set-up; what a card does not change is computed
-once and compared with every card.
+All bytes come from the core, one peak per set-up, line by line; what a card does not change is
+computed once and compared with every card.
 """
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from generator.core import fit
+from generator.core.api import LINES
 from generator.core.card import Card
 from generator.core.catalog import Catalog, CatalogModel
-from generator.core.memory import peak_totals
+from generator.core.memory import peak_ledgers
 from generator.core.optimizer import Optimizer
 from generator.core.run import METHODS, Case, MethodName, Strategy, Workload
 from generator.core.stack import Stack
 from generator.load import CATALOG_DIR, read_matrix
 from generator.problem import CatalogProblems, Problem
+
+_line_values = attrgetter(*LINES)
 
 FITS, TIGHT, NO = 0, 1, 2
 """Positions in `fit.VERDICTS`."""
@@ -78,13 +82,15 @@ class ModelMatrix:
     """The figures of one model.
 
     `total_bytes` [method, optimizer, strategy, GPU count, workload]: bytes per GPU, 0 where there
-    is no such set-up. `verdicts` [..., card]: positions in `fit.VERDICTS`, meaningful where the
-    set-up and the count of the card exist. `first_fits` [method, optimizer, strategy, workload,
-    card]: the count that the ladder settles on, 0 where none fits.
+    is no such set-up. `line_bytes` [line, ...]: what they are made of, by `LINES`. `verdicts`
+    [..., card]: positions in `fit.VERDICTS`, meaningful where the set-up and the count of the card
+    exist. `first_fits` [method, optimizer, strategy, workload, card]: the count that the ladder
+    settles on, 0 where none fits.
     """
 
     entry: CatalogModel
     total_bytes: npt.NDArray[np.int64]
+    line_bytes: npt.NDArray[np.int64]
     verdicts: npt.NDArray[np.int8]
     first_fits: npt.NDArray[np.int16]
 
@@ -190,7 +196,7 @@ def build_model(entry: CatalogModel, axes: Axes, stack: Stack) -> ModelMatrix:
         len(axes.gpu_counts),
         len(axes.workloads),
     )
-    totals = np.zeros(shape, dtype=np.int64)
+    lines = np.zeros((len(LINES), *shape), dtype=np.int64)
     placements = [
         (s, c, strategy, count)
         for s, strategy in enumerate(axes.strategies)
@@ -211,9 +217,19 @@ def build_model(entry: CatalogModel, axes: Axes, stack: Stack) -> ModelMatrix:
                     num_gpus=1,
                     workload=published.workload,
                 )
-                totals[m, o, where[0], where[1], w] = peak_totals(case, asked)
+                ledgers = peak_ledgers(case, asked)
+                lines[:, m, o, where[0], where[1], w] = np.array(
+                    [_line_values(ledger) for ledger in ledgers], dtype=np.int64
+                ).T
+    totals = lines.sum(axis=0)
     verdicts, first_fits = _judge(totals, axes)
-    return ModelMatrix(entry=entry, total_bytes=totals, verdicts=verdicts, first_fits=first_fits)
+    return ModelMatrix(
+        entry=entry,
+        total_bytes=totals,
+        line_bytes=lines,
+        verdicts=verdicts,
+        first_fits=first_fits,
+    )
 
 
 def _judge(

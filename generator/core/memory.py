@@ -1,6 +1,6 @@
 """Memory of one GPU through a step: what is resident at each instant, and the worst of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -340,20 +340,38 @@ def peak(case: Case) -> Instant:
     return _instant(case, own, _worst(case, own, moments))
 
 
+def _placements(
+    case: Case, placements: Iterable[tuple[Strategy, int]]
+) -> Iterator[tuple[Case, Shard, list[tuple[Phase, int, int, int]]]]:
+    """The case under each strategy and GPU count; what no placement changes is computed once."""
+    state = case_resident(case)
+    for strategy, num_gpus in placements:
+        placed = replace(case, strategy=strategy, num_gpus=num_gpus)
+        own = _shard(placed, state)
+        yield placed, own, _moments(placed, state, own, transients(placed, state))
+
+
 def peak_totals(case: Case, placements: Iterable[tuple[Strategy, int]]) -> list[int]:
     """What the card must hold under each strategy and GPU count, as `peak` would say.
 
     Shape: bytes on one GPU, in the order of `placements`.
     Source: `peak`; equal to it by a test. What no placement changes is computed once.
     """
-    state = case_resident(case)
-    totals: list[int] = []
-    for strategy, num_gpus in placements:
-        placed = replace(case, strategy=strategy, num_gpus=num_gpus)
-        own = _shard(placed, state)
-        moments = _moments(placed, state, own, transients(placed, state))
-        if case.stack.is_generic:
-            totals.append(own.resident + max(map(_size, moments)) + _outside_bytes(placed))
-        else:
-            totals.append(_instant(placed, own, _worst(placed, own, moments)).ledger.total)
-    return totals
+    if not case.stack.is_generic:
+        return [ledger.total for ledger in peak_ledgers(case, placements)]
+    return [
+        own.resident + max(map(_size, moments)) + _outside_bytes(placed)
+        for placed, own, moments in _placements(case, placements)
+    ]
+
+
+def peak_ledgers(case: Case, placements: Iterable[tuple[Strategy, int]]) -> list[Ledger]:
+    """What a GPU holds at its peak under each strategy and GPU count, as `peak` would say.
+
+    Shape: one ledger per placement, in their order.
+    Source: `peak`; equal to it by a test. What no placement changes is computed once.
+    """
+    return [
+        _instant(placed, own, _worst(placed, own, moments)).ledger
+        for placed, own, moments in _placements(case, placements)
+    ]

@@ -12,6 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from generator.core.api import LINES
+from generator.core.band import GENERIC_PERMILLE
 from generator.core.card import Card
 from generator.core.fit import FIT_PERCENT, fit_limit_bytes, tight_limit_bytes
 from generator.core.request import DEFAULTS
@@ -163,6 +167,8 @@ def model_grid(facts: ModelFacts, view: ModelView, times: Sequence[TimeRow]) -> 
             "sequence_length",
         ],
         "total_bytes_per_gpu": [total or None for total in totals],
+        "parts_per_gpu": parts(view),
+        **_likely(axes),
         "first_num_gpus_axes": ["method", "optimizer", "strategy", "sequence_length", "card"],
         "first_num_gpus": view.matrix.first_fits.ravel().tolist(),
         "fits_up_to_bytes": [fit_limit_bytes(card) for card in axes.cards],
@@ -193,6 +199,37 @@ def model_grid(facts: ModelFacts, view: ModelView, times: Sequence[TimeRow]) -> 
             for method, cell in zip(axes.methods, row.cells, strict=True)
             if cell is not None
         ],
+    }
+
+
+def parts(view: ModelView) -> list[Json]:
+    """What the totals are made of: per memory line a flat array over the axes that change it.
+
+    An axis along which a line has the same bytes in every set-up is left out, which keeps the file
+    small without losing a byte.
+    """
+    names = ["method", "optimizer", "strategy", "num_gpus", "sequence_length"]
+    exists = view.matrix.total_bytes > 0
+    found = []
+    for line, values in zip(LINES, view.matrix.line_bytes, strict=True):
+        kept, listed = list(names), np.where(exists, values, -1)
+        for name in names:
+            axis = kept.index(name)
+            most = listed.max(axis=axis, keepdims=True)
+            if np.all((listed == most) | (listed < 0)):
+                listed = most.squeeze(axis)
+                kept.remove(name)
+        flat = [None if value < 0 else value for value in listed.ravel().tolist()]
+        found.append({"part": line, "axes": kept, "bytes": flat})
+    return found
+
+
+def _likely(axes: Axes) -> Json:
+    """How far published readings lie below and above a total, in thousandths, by GPU count."""
+    kinds = [GENERIC_PERMILLE["single" if count == 1 else "sharded"] for count in axes.gpu_counts]
+    return {
+        "likely_below_permille": [below for below, _ in kinds],
+        "likely_above_permille": [above for _, above in kinds],
     }
 
 
@@ -321,6 +358,25 @@ ITEM_SCHEMAS: dict[str, Json] = {
             ),
             "total_bytes_per_gpu": _list(
                 _MAYBE_INTEGER, "Bytes that one GPU must hold; null where there is no such set-up"
+            ),
+            "parts_per_gpu": _list(
+                _object(
+                    {
+                        "part": _described(_TEXT, "Memory line; all lines add up to the total"),
+                        "axes": _list(
+                            _TEXT,
+                            "Axes of `bytes`, slowest first; along those left out nothing changes",
+                        ),
+                        "bytes": _list(_MAYBE_INTEGER),
+                    }
+                ),
+                "What `total_bytes_per_gpu` is made of, at the worst instant of a step",
+            ),
+            "likely_below_permille": _list(
+                _INTEGER, "By GPU count: how far readings may lie below a total, in thousandths"
+            ),
+            "likely_above_permille": _list(
+                _INTEGER, "By GPU count: how far readings may lie above a total, in thousandths"
             ),
             "first_num_gpus_axes": _list(_TEXT, "Axes of `first_num_gpus`, slowest first"),
             "first_num_gpus": _list(_INTEGER, "First count that fits; 0 where none does"),

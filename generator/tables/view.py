@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from generator.core.api import LINES
 from generator.core.card import Card
 from generator.matrix import Axes, ModelMatrix
 from generator.tables.base import VERDICTS, Cell
@@ -27,6 +28,8 @@ class StrategyView:
     """By GPU count, workload and card."""
     first_fits: list[list[int]]
     """By workload and card; 0 where no count fits."""
+    line_bytes: npt.NDArray[np.int64]
+    """By memory line, GPU count and workload."""
 
     @cached_property
     def gpu_counts(self) -> tuple[int, ...]:
@@ -61,6 +64,11 @@ class StrategyView:
             verdict=VERDICTS[self.verdicts[count][workload][card]],
             strategy=self.strategy,
         )
+
+    def lines(self, *, num_gpus: int, workload: int) -> dict[str, int]:
+        """What one GPU holds at a count, by memory line."""
+        values = self.line_bytes[:, self.counts.index(num_gpus), workload].tolist()
+        return dict(zip(LINES, values, strict=True))
 
     def answer(self, *, card: int, workload: int) -> Cell | None:
         """The first count that fits, else the first that is tight, else the largest.
@@ -113,6 +121,7 @@ class ModelView:
                 total_bytes=_lists(self.matrix.total_bytes[index]),
                 verdicts=_lists(self.matrix.verdicts[index]),
                 first_fits=_lists(self.matrix.first_fits[index]),
+                line_bytes=self.matrix.line_bytes[(slice(None), *index)],
             )
         return self._parts[key]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from generator.core.api import answer
 from generator.core.catalog import Catalog
 from generator.core.codec import catalog_from_dict, catalog_to_dict
-from generator.core.memory import case_resident, instants, peak, peak_totals
+from generator.core.memory import case_resident, instants, peak, peak_ledgers, peak_totals
 from generator.core.request import CHOICES, parse
 from generator.core.run import Case, Strategy
 from generator.core.sharding import shard
@@ -106,7 +106,7 @@ def test_zero_stages_are_equal_on_one_gpu(case: Case) -> None:
 
 @given(case=cases())
 @settings(deadline=None, max_examples=100)
-def test_totals_of_many_placements_are_the_peaks_of_each(case: Case) -> None:
+def test_ledgers_and_totals_of_many_placements_are_the_peaks_of_each(case: Case) -> None:
     placements: list[tuple[Strategy, int]] = [
         ("single", 1),
         ("ddp", 2),
@@ -115,10 +115,11 @@ def test_totals_of_many_placements_are_the_peaks_of_each(case: Case) -> None:
         ("zero-3", 64),
     ]
     expected = [
-        peak(replace(case, strategy=strategy, num_gpus=count)).ledger.total
+        peak(replace(case, strategy=strategy, num_gpus=count)).ledger
         for strategy, count in placements
     ]
-    assert expected == peak_totals(case, placements)
+    assert expected == peak_ledgers(case, placements)
+    assert [ledger.total for ledger in expected] == peak_totals(case, placements)
 
 
 def test_catalog_survives_the_round_trip_through_plain_dictionaries() -> None:
