@@ -16,22 +16,13 @@ from generator.core.fit import FIT_PERCENT
 from generator.core.launch import TOOLS
 from generator.core.params import num_parameters
 from generator.core.units import format_gb
+from generator.emit.bars import COMPONENTS, segments
 
 DEFAULT_MODEL = "llama-3.1-8b"
 """The calculator's; everything else has the core's defaults."""
 CURVE_LENGTHS = tuple(round(2 ** (9 + step / 2)) for step in range(19))
 """512 to 262,144 tokens in half octaves."""
 
-COMPONENTS = {
-    "weights": ("Weights", "weights"),
-    "master_weights": ("FP32 master weights", "master"),
-    "gradients": ("Gradients", "gradients"),
-    "optimizer_states": ("Optimizer states", "optimizer"),
-    "activations": ("Activations and loss", "activations"),
-    "buffers": ("Buffers", "buffers"),
-    "overhead": ("Overhead", "overhead"),
-}
-"""Memory lines in the order of the sum: what each is called, and inside the sum."""
 PHASE_LABELS = {
     "forward": "Forward",
     "loss": "Loss",
@@ -163,22 +154,12 @@ def _bars(result: Result) -> str:
     )
     rows = []
     for phase in result["phases"]:
-        x = 0
-        parts = []
-        for key in COMPONENTS:
-            size = phase["lines"][key]
-            if size:
-                parts.append(
-                    f'<rect class="tf-fill-{key}" x="{across(x)}" width="{across(size)}" y="0" '
-                    'height="100%"/>'
-                )
-            x += size
         is_peak = phase["phase"] == result["peak_phase"]
         rows.append(
             f'<div class="tf-bar{" tf-bar-peak" if is_peak else ""}">'
             f'<span class="tf-bar-name">{PHASE_LABELS[phase["phase"]]}</span>'
             '<svg class="tf-bar-picture" width="100%" aria-hidden="true" focusable="false">'
-            f"{''.join(parts)}{limits}</svg>"
+            f"{segments(phase['lines'], across)}{limits}</svg>"
             f'<span class="tf-bar-total">{_number(phase["total"])}</span></div>'
         )
     scale_label = (

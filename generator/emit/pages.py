@@ -16,7 +16,7 @@ from generator.core.api import COST_TOKENS
 from generator.core.card import Card
 from generator.core.fit import FIT_PERCENT, fit_limit_bytes, tight_limit_bytes
 from generator.core.units import GB, GIB
-from generator.emit import cells
+from generator.emit import bars, cells
 from generator.emit.badges import Badge
 from generator.emit.facts import ModelFacts
 from generator.tables import (
@@ -24,6 +24,7 @@ from generator.tables import (
     fewest_gpus,
     longest_sequence,
     optimizer_ladder,
+    strategy_bars,
     strategy_grid,
     time_and_cost,
 )
@@ -112,6 +113,12 @@ def environment() -> jinja2.Environment:
         figure=cells.figure,
         answer=cells.answer,
         linked_answer=cells.linked_answer,
+        components=bars.COMPONENTS,
+        strategy_bar=bars.strategy_bar,
+        scale_labels=bars.scale_labels,
+        bar_gb=bars.gigabytes,
+        marked_cards=bars.marked_cards,
+        fit_percent=FIT_PERCENT,
     )
     return env
 
@@ -134,9 +141,11 @@ def _context(view: ModelView) -> dict[str, Any]:
     }
 
 
-def conditions(view: ModelView, optimizer_name: str) -> str:
+def conditions(view: ModelView, optimizer_name: str, *, workloads: slice = slice(None)) -> str:
     """The exact conditions of a page's figures, in one sentence."""
-    lengths = [format_count(each.workload.sequence_length) for each in view.axes.workloads]
+    lengths = [
+        format_count(each.workload.sequence_length) for each in view.axes.workloads[workloads]
+    ]
     return (
         f"Conditions: {join_words(lengths)} tokens at micro-batch 1, {optimizer_name}, bf16 "
         "weights and gradients with an FP32 master copy, gradient accumulation, full activation "
@@ -206,6 +215,7 @@ def model_page(
             "optimizers_note": OPTIMIZER_NOTES[method],
             "optimizer_tables": [
                 {
+                    "id": strategy,
                     "name": STRATEGY_NAMES[strategy],
                     "rows": optimizer_ladder.build(view, method, strategy),
                 }
@@ -224,6 +234,9 @@ def model_page(
         glance=glance,
         conditions=conditions(view, optimizer_names[optimizer]),
         fewest=fewest_gpus.build(view, optimizer),
+        bars=strategy_bars.build(view, optimizer),
+        bars_conditions=conditions(view, optimizer_names[optimizer], workloads=slice(1)),
+        node_gpus=strategy_bars.NODE_GPUS,
         sections=sections,
         optimizer_names=optimizer_names,
         optimizer=optimizer,

@@ -2,11 +2,14 @@
 
 import csv
 import dataclasses
+import html
 import io
 import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import jsonschema
 import numpy as np
@@ -17,7 +20,10 @@ from generator import emit, longest, matrix
 from generator.core import api, solve
 from generator.core.run import Workload
 from generator.emit import json_api, pages
+from generator.emit.bars import COMPONENTS, gigabytes
+from generator.tables import strategy_bars
 from generator.tables.base import VERDICT_SIGNS, format_gb
+from generator.tables.view import ModelView
 from tests.site.conftest import MODELS, Generated
 from tests.site.html import Page, plain
 
@@ -208,6 +214,82 @@ def test_table_cell_json_and_a_fresh_call_of_the_core_agree(generated: Generated
                     continue
                 bytes_per_gpu = at(item, "total_bytes_per_gpu", **setup, num_gpus=used)
                 assert text.split(" ")[1] == format_gb(bytes_per_gpu)
+
+
+def parts_at(item: dict[str, Any], **position: object) -> dict[str, int]:
+    axes = item["axes"]
+    found = {}
+    for part in item["parts_per_gpu"]:
+        index = 0
+        for name in part["axes"]:
+            index = index * len(axes[name]) + axes[name].index(position[name])
+        found[part["part"]] = part["bytes"][index]
+    return found
+
+
+def test_parts_of_every_total_add_up_and_are_the_core_s(generated: Generated) -> None:
+    for model_id in MODELS:
+        item = grid(generated, model_id)
+        axes = item["axes"]
+        product = itertools.product(*(axes[name] for name in item["total_bytes_per_gpu_axes"]))
+        for number, (values, total) in enumerate(
+            zip(product, item["total_bytes_per_gpu"], strict=True)
+        ):
+            if total is None:
+                continue
+            setup = dict(zip(item["total_bytes_per_gpu_axes"], values, strict=True))
+            parts = parts_at(item, **setup)
+            assert sum(parts.values()) == total, setup
+            if number % 97 == 0:
+                answer = ask(generated, model=model_id, **setup)
+                assert {**parts, "total": total} == answer["per_gpu"]
+                place = axes["num_gpus"].index(setup["num_gpus"])
+                below = total * item["likely_below_permille"][place] // 1000
+                above = total * item["likely_above_permille"][place] // 1000
+                assert (total - below, total + above) == (answer["low"], answer["high"])
+
+
+def test_strategy_bars_are_the_core_s_figures(generated: Generated) -> None:
+    expected = [
+        *[("full", each) for each in ("single", "ddp", "zero-1", "zero-2", "zero-3")],
+        ("lora", "single"),
+        ("qlora", "single"),
+    ]
+    for model_id in MODELS:
+        text = (generated.docs / f"models/{model_id}.md").read_text(encoding="utf-8")
+        table = text.split('<table class="t tf-parts"')[1].split("</table>")[0]
+        view = ModelView(
+            axes=generated.matrix.axes, matrix=generated.matrix.models[model_id], longest={}
+        )
+        bars = strategy_bars.build(view, "adamw")
+        assert [(bar.method, bar.strategy) for bar in bars.bars] == expected
+        rows = re.findall(r"<tr><th scope=\"row\" id=.*?</tr>", table)
+        assert len(rows) == len(expected)
+        heads = re.findall(r'<th scope="col">([^<]+)<span class="tf-swatch', table)
+        assert heads == [COMPONENTS[line][0] for line in bars.line_names]
+        for bar, row in zip(bars.bars, rows, strict=True):
+            link = row.split("calculator/#")[1].split('"')[0]
+            state = dict(parse_qsl(html.unescape(link)))
+            assert state.pop("v") == "1"
+            request: dict[str, Any] = {**state, "sequence_length": int(state["sequence_length"])}
+            if "num_gpus" in state:
+                request["num_gpus"] = int(state["num_gpus"])
+            answer = ask(generated, **request)
+            per_gpu = answer["per_gpu"]
+            assert {**bar.lines, "total": bar.total_bytes} == per_gpu
+            # Every segment is as wide as its line, and they lie end to end.
+            drawn = re.findall(r'class="tf-fill-(\w+)" x="([\d.]+)%" width="([\d.]+)%"', row)
+            assert [line for line, _, _ in drawn] == [line for line in per_gpu if bar.lines.get(line)]
+            end = 0.0
+            for line, x, width in drawn:
+                assert float(x) == pytest.approx(end, abs=0.03)
+                assert float(width) == pytest.approx(100 * bars.across(per_gpu[line]), abs=0.01)
+                end = float(x) + float(width)
+            assert end == pytest.approx(100 * bars.across(per_gpu["total"]), abs=0.03)
+            # And stands in the table in words.
+            shown = [cell for _, cell in Page(path="", text=row).rows()[0][1]]
+            figures = [per_gpu["total"], *(per_gpu[line] for line in bars.line_names)]
+            assert [cell for cell in shown if cell] == [gigabytes(bars, each) for each in figures]
 
 
 def test_every_published_row_has_its_address_once(generated: Generated) -> None:
