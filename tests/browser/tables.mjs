@@ -9,7 +9,7 @@ const address = (path) => parameters.url + path;
 /** Rows of every strategy table as text and class, as a reader sees them. */
 function drawn() {
   const clean = (text) => text.replace(/\s+/g, " ").trim();
-  return [...document.querySelectorAll("details.tf-strategy table")].map((table) =>
+  return [...document.querySelectorAll("details.tf-strategy .tf-wide > table")].map((table) =>
     [...table.tBodies[0].rows].map((row) =>
       [...row.cells].map((cell) => [clean(cell.textContent), cell.className, cell.colSpan]),
     ),
@@ -108,6 +108,115 @@ const scenarios = {
     });
   },
 
+  /** What cells are made of, by pointer, by keyboard and by tap, and that Escape ends it. */
+  async breakdown() {
+    const context = { permissions: ["clipboard-read", "clipboard-write"], viewport: { width: 1440, height: 900 } };
+    return withPage(
+      async (page, record) => {
+        await page.goto(address(`models/${parameters.model}/`));
+        await page.waitForSelector("#tf-breakdown", { state: "attached" });
+        const box = page.locator("#tf-breakdown");
+        const grid = "#full--adamw--zero-3 .tf-wide > table";
+        const read = () =>
+          page.evaluate(() => ({
+            head: document.querySelector("#tf-breakdown-text p").textContent,
+            text: document.querySelector("#tf-breakdown-text").textContent,
+            lines: Object.fromEntries(
+              [...document.querySelectorAll("#tf-breakdown tr")].map((row) => [...row.cells].map((cell) => cell.textContent)),
+            ),
+            calculator: document.querySelector("#tf-breakdown a").getAttribute("href"),
+            described: document.querySelector("[aria-describedby=tf-breakdown-text]")?.textContent,
+          }));
+        const found = {};
+        const row = page.locator(`${grid} tbody tr`, { has: page.locator(`[id="${parameters.row}"]`) });
+        await row.scrollIntoViewIfNeeded();
+        await row.locator("td").nth(3).hover();
+        await box.waitFor({ state: "visible" });
+        found.hovered = await read();
+        // The pointer can go over the box; Escape sends it away.
+        await box.hover();
+        await page.waitForTimeout(500);
+        found.staysUnderPointer = await box.isVisible();
+        await page.keyboard.press("Escape");
+        found.afterEscape = await box.isVisible();
+        await page.mouse.move(0, 0);
+
+        await page.locator(`${grid} tbody td`).first().focus();
+        await page.keyboard.press("ArrowRight");
+        await box.waitFor({ state: "visible" });
+        found.focused = await read();
+        found.tabStops = await page.locator(`${grid} td[tabindex="0"]`).count();
+        await page.keyboard.press("Enter");
+        await page.waitForFunction(() => document.activeElement?.textContent === "Copy link");
+        await page.keyboard.press("Enter");
+        await page.waitForFunction(() => document.querySelector("[role=status].tf-announced").textContent.includes("copied"));
+        found.copied = await page.evaluate(() => navigator.clipboard.readText());
+        await page.keyboard.press("Escape");
+        found.afterSecondEscape = await box.isVisible();
+        found.focusReturns = await page.evaluate(() => document.activeElement.matches("td[tabindex='0']"));
+
+        await choose(page, "optimizer", "adamw-8bit");
+        await page.locator(`[id="${parameters.row.replace("adamw", "adamw-8bit")}"]`).locator("xpath=ancestor::tr").locator("td").nth(3).click();
+        await box.waitFor({ state: "visible" });
+        found.clicked = await read();
+        return { ...found, ...record };
+      },
+      { context },
+    );
+  },
+
+  /** Accessibility with a breakdown open, in both colour schemes. */
+  async breakdown_axe() {
+    const context = { bypassCSP: true, viewport: { width: 1440, height: 900 } };
+    return withPage(
+      async (page) => {
+        const found = {};
+        for (const colorScheme of ["light", "dark"]) {
+          await page.emulateMedia({ colorScheme });
+          await page.goto(address(`models/${parameters.model}/`), { waitUntil: "load" });
+          await page.locator("#tf-breakdown").waitFor({ state: "attached" });
+          await page.locator("#full--adamw--zero-3 tbody td").nth(3).click();
+          await page.locator("#tf-breakdown").waitFor({ state: "visible" });
+          await page.evaluate(axe.source);
+          const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+          found[colorScheme] = result.violations.map((each) => `${each.id}: ${each.nodes[0].html.slice(0, 200)}`);
+        }
+        return found;
+      },
+      { context },
+    );
+  },
+
+  /** A linked row far down a long table: its table's head is in sight, its columns above their cells. */
+  async head_in_sight() {
+    const found = {};
+    for (const width of [1440, 360]) {
+      found[width] = await withPage(
+        async (page, record) => {
+          await page.goto(address(`models/${parameters.model}/#${parameters.row}`));
+          await page.waitForSelector("tr.tf-target");
+          await page.waitForSelector("#full--adamw--zero-3 .tf-pinned th");
+          await page.evaluate(() => (document.querySelector("#full--adamw--zero-3 .tf-wide").scrollLeft = 90));
+          await page.waitForTimeout(200);
+          return page.evaluate(() => {
+            const heads = [...document.querySelectorAll("#full--adamw--zero-3 .tf-pinned thead tr:last-child th")];
+            const cells = [...document.querySelectorAll("tr.tf-target td")];
+            const box = (element) => element.getBoundingClientRect();
+            return {
+              heads: heads.map((head) => head.textContent),
+              isInView: heads.every((head) => box(head).top >= 0 && box(head).bottom < innerHeight),
+              isAboveRow: heads.every((head) => box(head).bottom <= box(cells[0]).top),
+              offset: Math.max(...cells.map((cell, index) => Math.abs(box(cell).right - box(heads[index]).right))),
+              overflow: document.documentElement.scrollWidth - innerWidth,
+            };
+          });
+        },
+        { context: { viewport: { width, height: 740 } } },
+      );
+    }
+    return found;
+  },
+
   /** Accessibility of every kind of page in both colour schemes. */
   async axe() {
     const context = { bypassCSP: true, viewport: { width: 1280, height: 900 } };
@@ -117,7 +226,9 @@ const scenarios = {
         for (const path of parameters.paths) {
           for (const colorScheme of ["light", "dark"]) {
             await page.emulateMedia({ colorScheme });
-            await page.goto(address(path), { waitUntil: "networkidle" });
+            // On a busy machine the network rests before the page's scripts have run.
+            await page.goto(address(path), { waitUntil: "load" });
+            await page.waitForLoadState("networkidle");
             await page.evaluate(axe.source);
             const result = await page.evaluate(() =>
               window.axe.run(document, { resultTypes: ["violations"] }),

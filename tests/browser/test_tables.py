@@ -2,10 +2,12 @@
 
 import json
 from typing import Any
+from urllib.parse import parse_qsl
 
 from generator.core import api
+from generator.emit.bars import COMPONENTS
 from generator.load import load_catalog
-from generator.tables.base import VERDICT_SIGNS, format_gb
+from generator.tables.base import VERDICT_SIGNS, VERDICT_WORDS, format_gb
 from tests.browser.support import RunNode
 
 SCRIPT = "tables.mjs"
@@ -88,6 +90,80 @@ def test_copies_are_links_markdown_and_csv(run_node: RunNode, site_url: str) -> 
     assert len({line.count("|") for line in table if line.startswith("|")}) == 1
     assert len(copied["csv"].splitlines()) == len([each for each in table if each[:2] == "| "]) - 1
     assert_quiet(result, site_url)
+
+
+def in_box(num_bytes: int) -> str:
+    """A figure as the box writes it."""
+    gigabytes = num_bytes / 10**9
+    return f"{gigabytes:,.2f}" if gigabytes < 10 else format_gb(num_bytes)
+
+
+def assert_breakdown(shown: dict[str, Any], answer: dict[str, Any]) -> None:
+    """The box's lines, range and link are those of the core's answer."""
+    per_gpu = answer["per_gpu"]
+    expected = {
+        COMPONENTS[line][0]: in_box(per_gpu[line]) for line in COMPONENTS if per_gpu[line] > 0
+    }
+    assert shown["lines"] == {**expected, "Total, GB per GPU": in_box(per_gpu["total"])}
+    assert (
+        f"Likely between {in_box(answer['low'])} and {in_box(answer['high'])} GB" in shown["text"]
+    )
+    verdict = answer["card"]["verdict"]
+    assert f"{VERDICT_SIGNS[verdict]} {VERDICT_WORDS[verdict]}" in shown["head"]
+    assert shown["head"].startswith(f"{answer['num_gpus']} × ")
+    request = answer["request"]
+    state = dict(parse_qsl(shown["calculator"].split("#")[1]))
+    for key in ("method", "optimizer", "strategy"):
+        assert state[key] == request[key]
+    assert state["num_gpus"] == str(answer["num_gpus"])
+
+
+def test_a_cell_shows_what_it_is_made_of(run_node: RunNode, site_url: str) -> None:
+    row = "full--adamw--zero-3--h200-sxm-141gb"
+    result = run_node(SCRIPT, scenario="breakdown", url=site_url, model=MODEL, row=row)
+
+    request = {"model": MODEL, "strategy": "zero-3"}
+    answer = ask(**request, num_gpus=8, card="h200-sxm-141gb")
+    hovered = result["hovered"]
+    assert_breakdown(hovered, answer)
+    assert "H200 SXM 141 GB" in hovered["head"]
+    usable = load_catalog().cards["h200-sxm-141gb"].memory_usable_bytes or 0
+    assert f"usable {format_gb(usable)} GB" in hovered["text"]
+    assert result["staysUnderPointer"]
+    assert not result["afterEscape"]
+    # The first row's second column: two of the smallest cards on which anything fits.
+    focused = result["focused"]
+    card = parse_qsl(focused["calculator"].split("#")[1])
+    assert_breakdown(focused, ask(**request, num_gpus=2, card=dict(card)["card"]))
+    assert focused["described"] == f"✕ {focused['lines']['Total, GB per GPU']}"
+    assert result["tabStops"] == 1
+    assert (
+        result["copied"] == f"{site_url}models/{MODEL}/#full--adamw--zero-3--{dict(card)['card']}"
+    )
+    assert not result["afterSecondEscape"]
+    assert result["focusReturns"]
+    again = ask(**request, num_gpus=8, card="h200-sxm-141gb", optimizer="adamw-8bit")
+    assert_breakdown(result["clicked"], again)
+    assert_quiet(result, site_url)
+
+
+def test_axe_finds_nothing_beside_an_open_breakdown(run_node: RunNode, site_url: str) -> None:
+    found = run_node(SCRIPT, scenario="breakdown_axe", url=site_url, model=MODEL)
+
+    assert found == {"light": [], "dark": []}
+
+
+def test_the_head_of_a_long_table_stays_in_sight(run_node: RunNode, site_url: str) -> None:
+    row = "full--adamw--zero-3--h200-sxm-141gb"
+    result = run_node(SCRIPT, scenario="head_in_sight", url=site_url, model=MODEL, row=row)
+
+    assert set(result) == {"1440", "360"}
+    for width, seen in result.items():
+        assert seen["heads"][:2] == ["1", "2"], width
+        assert seen["isInView"], width
+        assert seen["isAboveRow"], width
+        assert seen["offset"] < 1, width
+        assert seen["overflow"] == 0, width
 
 
 def test_the_home_page_s_question_leads_to_the_row(run_node: RunNode, site_url: str) -> None:

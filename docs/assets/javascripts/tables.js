@@ -11,6 +11,8 @@ const STRATEGIES = {
   "zero-3": "ZeRO-3 / FSDP",
 };
 const SIGNS = { fits: "✓", tight: "≈", no: "✕" };
+// What a table gets when the script for it has come; nothing waits for that.
+let addTabStop = () => {};
 const article = document.querySelector("article");
 const modelPage = document.querySelector("[data-model]");
 
@@ -54,6 +56,7 @@ function matrixOf(table) {
   [...table.tHead.rows].forEach((row, index) => {
     let column = 0;
     for (const cell of row.cells) {
+      if (cell.matches(".tf-uncopied")) continue;
       while (head[column]?.until > index) column += 1;
       for (let span = 0; span < cell.colSpan; span += 1) {
         const before = head[column + span]?.text;
@@ -71,6 +74,7 @@ function matrixOf(table) {
 
 function rowTexts(row) {
   return [...row.cells].flatMap((cell) => {
+    if (cell.matches(".tf-uncopied")) return [];
     const clone = cell.cloneNode(true);
     clone.querySelector(".tf-tools")?.remove();
     clone.querySelectorAll("small").forEach((small) => small.prepend(" "));
@@ -179,11 +183,11 @@ function load() {
   return loading;
 }
 
-function figures(data, section, strategy) {
+function figures(data, { method, optimizer, strategy }) {
   const { axes } = data;
   const position = [
-    axes.method.indexOf(section.dataset.method),
-    axes.optimizer.indexOf(section.dataset.optimizer),
+    axes.method.indexOf(method),
+    axes.optimizer.indexOf(optimizer),
     axes.strategy.indexOf(strategy),
   ];
   const flat = (names, index) => names.reduce((sum, name, place) => sum * axes[name].length + index[place], 0);
@@ -191,6 +195,15 @@ function figures(data, section, strategy) {
     data.total_bytes_per_gpu[
       flat(data.total_bytes_per_gpu_axes, [...position, axes.num_gpus.indexOf(count), length])
     ];
+  /** What a total is made of, in bytes by memory line; each line names the axes that change it. */
+  const parts = (count, length) => {
+    const [method, optimizer, strategy] = position;
+    const at = { method, optimizer, strategy, num_gpus: axes.num_gpus.indexOf(count), sequence_length: length };
+    return data.parts_per_gpu.map(({ part, axes: names, bytes }) => [
+      part,
+      bytes[flat(names, names.map((name) => at[name]))],
+    ]);
+  };
   const first = (length, card) =>
     data.first_num_gpus[flat(data.first_num_gpus_axes, [...position, length, card])];
   const counts = (card) => {
@@ -210,7 +223,7 @@ function figures(data, section, strategy) {
     const cells = (found ? [found] : counts(card)).map((count) => cell(card, count, length));
     return cells.find((each) => each.verdict !== "no") ?? cells.at(-1) ?? null;
   };
-  return { counts, cell, answer };
+  return { counts, cell, answer, parts };
 }
 
 function gigabytes(bytes) {
@@ -240,8 +253,8 @@ function cardsOf(details) {
 
 function redraw(details, data, section) {
   const { strategy } = details.dataset;
-  const { counts, cell, answer } = figures(data, section, strategy);
-  const table = details.querySelector("table");
+  const { counts, cell, answer } = figures(data, { ...section.dataset, strategy });
+  const table = details.querySelector(".tf-wide > table");
   details.cards ??= cardsOf(details).sort(
     (a, b) => parseInt(a.size, 10) - parseInt(b.size, 10),
   );
@@ -286,6 +299,7 @@ function redraw(details, data, section) {
       );
     }),
   );
+  addTabStop(table);
   const label = Number(section.dataset.length).toLocaleString("en-US");
   table.querySelector("[data-length-head]").textContent = `GB per GPU at ${label} tokens on`;
   const outcome = details.querySelector("summary span");
@@ -344,6 +358,107 @@ function addControls(section) {
   );
 }
 
+/* What a cell stands for, and what that is made of */
+
+const cardNames = new Map(
+  modelPage
+    ? [...document.querySelectorAll("details.tf-strategy")].flatMap((details) =>
+        cardsOf(details).map(({ id, name, size }) => [id, name.includes(size) ? name : `${name} ${size}`]),
+      )
+    : [],
+);
+
+function lengthsOfPage() {
+  return JSON.parse(modelPage.dataset.lengths);
+}
+
+/** Where a cell stands, counted from the first column after the row's header. */
+function columnOf(cell) {
+  let column = -1;
+  for (let other = cell.previousElementSibling; other; other = other.previousElementSibling) column += other.colSpan;
+  return column;
+}
+
+/** The place of a cell: method, optimizer, strategy, cards, length, and the count if its column has one. */
+function placeOf(cell) {
+  const lengths = lengthsOfPage();
+  const link = cell.matches("td") ? cell.querySelector("a[href^='#']") : null;
+  const linked = link?.hash.slice(1).split("--") ?? [];
+  if (linked.length === 4) {
+    const [method, optimizer, strategy, card] = linked;
+    const length = cell.closest("#fewest-gpus") ? columnOf(cell) % lengths.length : 0;
+    return { method, optimizer, strategy, cards: [card], length };
+  }
+  const { method, optimizer, length } = cell.closest(".tf-method")?.dataset ?? {};
+  const row = cell.parentElement;
+  const ladder = cell.closest("table[data-strategy]");
+  if (ladder) {
+    const head = ladder.tHead.rows[0].cells[columnOf(cell) + 1];
+    if (cell.matches("th")) return null;
+    const { strategy } = ladder.dataset;
+    return { method, optimizer: row.dataset.optimizer, strategy, cards: [head.dataset.card], length: 0 };
+  }
+  const details = cell.closest("details.tf-strategy");
+  if (!details) return null;
+  const ids = [...row.querySelectorAll("th[scope=row] a[href]")].map((each) => each.id.split("--").at(-1));
+  const own = focusedCard && row.contains(focusedCard) ? [focusedCard.id.split("--").at(-1)] : ids;
+  const shown = { method, optimizer, strategy: details.dataset.strategy, cards: own };
+  const now = lengths.indexOf(Number(length));
+  if (cell.matches("th")) return { ...shown, length: now };
+  const counts = [...cell.closest("table").tHead.rows[1].cells].slice(0, -lengths.length);
+  const column = columnOf(cell);
+  if (column >= counts.length) return { ...shown, length: column - counts.length };
+  return { ...shown, length: now, column: parseInt(counts[column].textContent, 10) };
+}
+
+function setUpOf(cell) {
+  if (cell.matches(".na, .tf-uncopied")) return null;
+  const place = placeOf(cell);
+  if (!place?.cards.length) return null;
+  const rowId = [place.method, place.optimizer, place.strategy, place.cards[0]].join("--");
+  return { ...place, rowId, name: cardNames.get(place.cards[0]) ?? place.cards[0] };
+}
+
+function figuresOf(data, setUp) {
+  const { axes } = data;
+  const { counts, cell, answer, parts } = figures(data, setUp);
+  const indices = setUp.cards.map((card) => axes.card.indexOf(card));
+  const [card] = indices;
+  const available = counts(card);
+  const column = setUp.strategy === "ddp" && setUp.column ? available[0] : setUp.column;
+  const found = setUp.column
+    ? available.includes(column) && cell(card, column, setUp.length)
+    : answer(card, setUp.length);
+  if (!found) return null;
+  const place = axes.num_gpus.indexOf(found.count);
+  const bytes = found.bytes;
+  const fits = indices.map((each) => data.fits_up_to_bytes[each]);
+  // No more than what fits: the driver's figure is not published, or it is the limit itself.
+  const usable = indices.map((each) => data.tight_up_to_bytes[each]).filter((each, index) => each > fits[index]);
+  const tokens = axes.sequence_length[setUp.length];
+  const optimizers = new Map(JSON.parse(modelPage.dataset.optimizers));
+  const { method, optimizer, strategy, cards } = setUp;
+  setUp.count = found.count;
+  setUp.words = [
+    METHODS[method],
+    optimizers.get(optimizer),
+    ...(strategy === "single" ? [] : [STRATEGIES[strategy]]),
+    `${tokens.toLocaleString("en-US")} tokens`,
+  ].join(", ");
+  const request = { v: 1, model: data.id, method, optimizer, card: cards[0], strategy };
+  if (found.count > 1) request.num_gpus = found.count;
+  return {
+    total: bytes,
+    verdict: found.verdict,
+    parts: parts(found.count, setUp.length).filter(([, part]) => part > 0),
+    low: bytes - Math.floor((bytes * data.likely_below_permille[place]) / 1000),
+    high: bytes + Math.floor((bytes * data.likely_above_permille[place]) / 1000),
+    fits,
+    usable,
+    request: { ...request, sequence_length: tokens },
+  };
+}
+
 /* Addresses */
 
 async function reveal() {
@@ -377,11 +492,20 @@ async function reveal() {
   if (row || found.matches("details")) found.scrollIntoView({ block: "center" });
 }
 
-if (modelPage) document.querySelectorAll(".tf-method").forEach(addControls);
+if (modelPage) {
+  document.querySelectorAll(".tf-method").forEach(addControls);
+  import("./breakdown.js").then((module) => {
+    addTabStop = module.addTabStop;
+    document.querySelectorAll(".tf-method table.t").forEach(addTabStop);
+    const copyLink = (id) => copy(addressOf(id), "Link");
+    module.addBreakdown({ article, element, setUpOf, load, figuresOf, copyLink });
+  });
+}
 document.querySelectorAll("table.t").forEach((table) => {
   const details = table.closest("details");
   if (!details || details.open) addTableTools(table);
   else details.addEventListener("toggle", () => addTableTools(table), { once: true });
 });
+import("./headers.js").then(({ pinHeads }) => pinHeads(document.querySelectorAll(".tf-wide > table.t")));
 window.addEventListener("hashchange", reveal);
 reveal();
