@@ -160,7 +160,7 @@ def _gradients_at(
     state: Resident,
     own: Shard,
     *,
-    share: Literal["none", "head", "most", "blocks", "all"],
+    share: Literal["none", "head", "most", "blocks"],
 ) -> int:
     """Gradients resident at an instant.
 
@@ -172,8 +172,8 @@ def _gradients_at(
         # Megatron's FP32 gradients, and gradients that are views of DDP's buckets, are one buffer
         # for the whole run.
         return own.gradients
-    if case.workload.gradient_accumulation_steps > 1 or share == "all":
-        return _accumulated(case, state, own) if share != "all" else own.gradients
+    if case.workload.gradient_accumulation_steps > 1:
+        return _accumulated(case, state, own)
     if share == "none" or not own.gradients:
         return 0
     tied = case.model.tie_word_embeddings

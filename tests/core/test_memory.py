@@ -217,6 +217,27 @@ def test_a_sharded_gradient_counts_by_its_shard() -> None:
     ]  # fmt: skip
 
 
+def test_a_shard_that_does_not_divide_is_rounded_up_and_its_parts_down() -> None:
+    # 7,344 bytes over five GPUs are 1,468.8; the head's 1,600 of 7,344 are 320.03 of 1,469.
+    assert column(small(strategy="zero-2", num_gpus=5), "gradients")[2] == 320
+    assert all(isinstance(each, int) for each in column(small(strategy="zero-2"), "gradients"))
+    assert column(small(strategy="zero-2", num_gpus=5), "gradients")[-1] == 1469
+
+
+def test_the_head_s_gradient_comes_first_only_where_the_head_is_trained() -> None:
+    adapter = Lora(rank=2, adapter_dtype="bf16")
+    head = small(method="lora", lora=replace(adapter, train_head=True))
+    embedding = small(method="lora", lora=replace(adapter, train_embeddings=True))
+    table, adapters = 2 * SMALL_TABLE, 2 * RANK_2
+    assert column(head, "gradients") == [
+        0, 0, table, table + adapters * 2 // 3, 0, table + adapters, table + adapters
+    ]  # fmt: skip
+    # The embedding's comes last, after the first of three blocks.
+    assert column(embedding, "gradients") == [
+        0, 0, 0, adapters * 2 // 3, 0, table + adapters, table + adapters
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("precision", "element"), [("bf16-pure", 2), ("fp32", 4)])
 def test_without_reduction_fsdp_piles_up_whole_gradients(precision: str, element: int) -> None:
     case = small(strategy="zero-3", num_gpus=2, workload=TWICE, precision=precision)
@@ -258,6 +279,16 @@ def test_buffers_at_each_instant_are_those_of_the_strategy() -> None:
             passing.embedding, passing.step,
         )
     ]  # fmt: skip
+
+
+def test_fsdp_runs_the_blocks_in_16_bit_and_makes_no_second_table() -> None:
+    alone = small(model=TIED, precision="amp", workload=TWICE)
+    fsdp = replace(alone, strategy="zero-3", num_gpus=2)
+    # Ten tokens of 8 through three blocks: an FP32 residual stream alone, a 16-bit one sharded.
+    assert case_micro_batch(alone).block_inputs == 3 * TOKENS * 8 * 4
+    assert case_micro_batch(fsdp).block_inputs == 3 * TOKENS * 8 * 2
+    # The sharded table's new gradient is among the buffers of the strategy.
+    assert column(fsdp, "buffers")[-2] == transients(fsdp, case_resident(fsdp)).embedding
 
 
 @pytest.mark.parametrize("strategy", ["ddp", "zero-1"])
@@ -370,8 +401,9 @@ def test_the_step_s_temporaries_are_the_rank_s_own() -> None:
     assert column(foreach, "buffers")[-1] == moment
     twice = replace(foreach, stack=replace(PLAIN, foreach_copies=2))
     assert column(twice, "buffers")[-1] == 2 * moment
-    zero = replace(twice, strategy="zero-1", num_gpus=4)
-    assert column(zero, "buffers")[-1] == 2 * moment // 4
+    # 14,688 bytes do not divide by five.
+    zero = replace(twice, strategy="zero-1", num_gpus=5)
+    assert column(zero, "buffers")[-1] == 2937
     ddp = replace(twice, strategy="ddp", num_gpus=4)
     assert column(ddp, "buffers")[-1] == 2 * moment + 2 * SMALL_PARAMETERS  # and the bucket
     assert column(replace(foreach, stack=GENERIC), "buffers")[-1] == 0
@@ -417,9 +449,10 @@ def test_overhead_is_context_communicator_and_slack() -> None:
         others = ledger.allocated - ledger.activations
         return (permille * ledger.activations + 100 * others) // 1000
 
-    for instant in instants(small(stack=stack)):
-        assert instant.outside == 1000
-        assert instant.ledger.overhead == 1000 + slack(instant, 200)
+    for precision in ("bf16-pure", "bf16-mixed"):  # without and with master weights
+        for instant in instants(small(stack=stack, precision=precision)):
+            assert instant.outside == 1000
+            assert instant.ledger.overhead == 1000 + slack(instant, 200)
     for instant in instants(small(stack=stack, strategy="zero-3", num_gpus=2)):
         assert instant.outside == 1000 + 500
         assert instant.ledger.overhead == 1500 + slack(instant, 300)
