@@ -204,7 +204,7 @@ def mixer_tensors(mixer: Mixer, hidden_size: int) -> list[Tensor]:
 
 
 def _mlp_tensors(
-    hidden: int, width: int, *, gated: bool, bias: bool = False, fused: bool = False
+    hidden: int, width: int, *, gated: bool, fused: bool, bias: bool = False
 ) -> list[Tensor]:
     parts: list[Tensor] = []
     if gated and fused:

@@ -10,6 +10,7 @@ from generator.core.memory import (
     case_resident,
     instants,
     peak,
+    peak_ledgers,
     peak_totals,
 )
 from generator.core.model import Attention, Block, BlockGroup, Mlp, Model
@@ -511,14 +512,16 @@ def test_slack_can_move_the_peak_from_the_step_to_the_activations() -> None:
     [GENERIC, PLAIN, replace(PLAIN, context_bytes=10**6, communicator_bytes=10**5)],
     ids=["generic", "named", "with-context"],
 )
-def test_totals_of_several_placements_are_their_peaks(stack: Stack) -> None:
+def test_ledgers_and_totals_of_several_placements_are_their_peaks(stack: Stack) -> None:
     placements: list[tuple[Strategy, int]] = [
         ("single", 1), ("ddp", 2), ("zero-1", 2), ("zero-2", 4), ("zero-3", 8), ("zero-3", 64),
     ]  # fmt: skip
     run = small(stack=stack, precision="bf16-mixed")
     totals = peak_totals(run, placements)
-    assert totals == [
-        peak(replace(run, strategy=strategy, num_gpus=count)).ledger.total
+    peaks = [
+        peak(replace(run, strategy=strategy, num_gpus=count)).ledger
         for strategy, count in placements
     ]
+    assert totals == [ledger.total for ledger in peaks]
+    assert peak_ledgers(run, placements) == peaks
     assert len(set(totals)) > 3
