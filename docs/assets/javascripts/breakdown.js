@@ -281,6 +281,21 @@ export function addBreakdown({ article, element, setUpOf, load, figuresOf, copyL
   document.addEventListener("scroll", () => shown && place(box, shown), { capture: true, passive: true });
 }
 
+/**
+ * Tab stops for tables as they come near: what the browser has not laid out yet has no place, and a
+ * target without a place is one that nobody can hit.
+ */
+export function addTabStops(tables) {
+  const near = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      addTabStop(target);
+    }
+  });
+  for (const table of tables) near.observe(table);
+}
+
 /** Makes the first cell of a table reachable by Tab; from there `moveTo` goes on by arrows. */
 export function addTabStop(table) {
   table.setAttribute("role", "grid");

@@ -496,7 +496,7 @@ if (modelPage) {
   document.querySelectorAll(".tf-method").forEach(addControls);
   import("./breakdown.js").then((module) => {
     addTabStop = module.addTabStop;
-    document.querySelectorAll(".tf-method table.t").forEach(addTabStop);
+    module.addTabStops(document.querySelectorAll(".tf-method .tf-wide > table.t"));
     const copyLink = (id) => copy(addressOf(id), "Link");
     module.addBreakdown({ article, element, setUpOf, load, figuresOf, copyLink });
   });
