@@ -62,6 +62,8 @@ let initialHeapBytes = 0;
 
 /** Starts Python and the core; true where that took no more than restoring their memory. */
 async function load() {
+  // Pyodide would wait for ever. Some browsers switch it off, as a protection.
+  if (typeof WebAssembly === "undefined") throw new Error("this browser runs no WebAssembly");
   progress("Reading the list of files", 0.02);
   // Never a stored list: it names the files that there are now.
   const listed = await (await fetch(MANIFEST_URL, { cache: "no-cache" })).json();

@@ -4,7 +4,7 @@
    question takes it over: while someone types, only the first and the latest state are computed. */
 
 const WORKER_URL = new URL("../../calculator/worker.js", import.meta.url);
-const START_LIMIT_MS = 120_000; // 6 MB over a slow line
+const START_LIMIT_MS = 300_000; // 6 MB take two minutes over slow 3G
 const ANSWER_LIMIT_MS = 20_000;
 
 class Engine {
