@@ -44,6 +44,10 @@ accuracy: venv  ## Score the estimates against published measurements (FILE=...c
 test: venv npm chromium build  ## All tests, the browser's included (ARGS=... goes to pytest)
 	@$(PY) -m pytest $(ARGS)
 
+.PHONY: test-firefox
+test-firefox: venv npm firefox build  ## All browser tests that Firefox can run; `make test` has a few of them
+	@FIREFOX=all $(PY) -m pytest tests/browser -k "[firefox" $(ARGS)
+
 .PHONY: test-quick
 test-quick: venv  ## The tests that need neither a built site nor a browser
 	@$(PY) -m pytest -m "not browser" --ignore tests/site $(ARGS)
@@ -97,7 +101,7 @@ bench: venv npm chromium build  ## Time the estimator, the matrix, the build and
 
 .PHONY: audit
 audit: venv npm  ## Known vulnerabilities in what is installed
-	@$(VENV)/bin/pip-audit --requirement requirements/dev.txt --require-hashes --disable-pip
+	@$(VENV)/bin/pip-audit --strict --requirement requirements/dev.txt --require-hashes --disable-pip
 	@npm audit --omit=dev
 
 ##@ Add and regenerate
@@ -197,7 +201,12 @@ node_modules/.package-lock.json: package-lock.json
 
 .PHONY: chromium
 chromium:
-	@tools/need_chromium.sh
+	@tools/need_browser.sh chromium
+
+# Tests skip what needs it where the system's packages have none.
+.PHONY: firefox
+firefox:
+	@tools/need_browser.sh firefox
 
 # Built beside the present site and exchanged when complete: a failed build leaves the old one.
 site/index.html: $(SITE_SOURCES) $(VENV)/.installed node_modules/.package-lock.json

@@ -1,8 +1,8 @@
-// Drives the calculator in Chromium. `scenario` names what to do; what came of it goes to the test,
+// Drives the calculator. `scenario` names what to do; what came of it goes to the test,
 // which compares it with the core.
 
 import axe from "axe-core";
-import { parameters, report, withPage } from "./harness.mjs";
+import { allowClipboard, parameters, report, withPage } from "./harness.mjs";
 
 const ANSWER_TIMEOUT_MS = 60_000;
 const address = (fragment = "") => `${parameters.url}calculator/${fragment}`;
@@ -197,13 +197,32 @@ const scenarios = {
     );
   },
 
-  /** A file of the calculator is missing. */
-  async missing_file() {
-    return withPage(async (page) => {
-      await page.route(parameters.missing, (route) => route.fulfill({ status: 404, body: "" }));
-      await page.goto(address("#v=1&model=llama-3.1-8b&strategy=ddp"));
-      await page.locator("[data-tf=status]:not([hidden])").waitFor({ timeout: ANSWER_TIMEOUT_MS });
-      return { text: await page.locator("#tf-calculator").innerText(), ...(await read(page)) };
+  /** One after the other, each in a profile of its own: a part that the calculator needs is gone. */
+  async missing_parts() {
+    return withPage(async (page, record, context) => {
+      const outcomes = {};
+      for (const part of parameters.parts) {
+        const visit = await context.browser().newContext();
+        const visitor = await visit.newPage();
+        if (part === "Worker") {
+          await visitor.addInitScript(() => delete globalThis.Worker);
+        } else if (part === "WebAssembly") {
+          await visitor.route("**/calculator/worker.js", async (route) => {
+            const response = await route.fetch();
+            const body = `delete globalThis.WebAssembly;\n${await response.text()}`;
+            await route.fulfill({ response, body });
+          });
+        } else {
+          await visitor.route(part, (route) => route.fulfill({ status: 404, body: "" }));
+        }
+        await visitor.goto(address("#v=1&model=llama-3.1-8b&strategy=ddp"));
+        await visitor
+          .locator("[data-tf=status]:not([hidden])")
+          .waitFor({ timeout: ANSWER_TIMEOUT_MS });
+        outcomes[part] = await read(visitor);
+        await visit.close();
+      }
+      return outcomes;
     });
   },
 
@@ -391,7 +410,7 @@ const scenarios = {
   /** The snippet for other pages, in another page. */
   async embedded() {
     return withPage(async (page, record, context) => {
-      await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+      await allowClipboard(context);
       await page.goto(address(`#${parameters.link}`));
       await shown(page, parameters.link);
       await page.getByRole("button", { name: "Copy embed code" }).click();
@@ -482,14 +501,20 @@ const scenarios = {
   /** Table, comparison, launch files in and out, links: all with the keyboard. */
   async keyboard_everywhere() {
     return withPage(async (page, record, context) => {
-      await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+      await allowClipboard(context);
       await page.goto(address(`#${parameters.link}`));
       await shown(page, parameters.link);
       const tabTo = async (selector) => {
+        // Past the end of the page lies the browser itself, which need not lead back.
+        const isBehind = await page.evaluate((wanted) => {
+          const target = document.querySelector(wanted);
+          const position = target && document.activeElement.compareDocumentPosition(target);
+          return (position & Node.DOCUMENT_POSITION_PRECEDING) !== 0;
+        }, selector);
         for (let presses = 0; presses < 150; presses += 1) {
           if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector))
             return;
-          await page.keyboard.press("Tab");
+          await page.keyboard.press(isBehind ? "Shift+Tab" : "Tab");
         }
         throw new Error(`Tab does not reach ${selector}`);
       };
@@ -543,10 +568,19 @@ const scenarios = {
     });
   },
 
-  /** Accessibility rules, in one colour scheme, with answer, message and open list on the page. */
+  /** Accessibility rules, with answer, message and open list on the page, then in another page. */
   async accessibility() {
-    return withPage(
-      async (page) => {
+    return withPage(async (page) => {
+      const found = {};
+      const judge = async (what) => {
+        for (const width of parameters.widths) {
+          await page.setViewportSize({ width, height: 800 });
+          found[`${what} ${width}`] = await brokenRules(page);
+        }
+      };
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        await page.goto("about:blank");
         await page.goto(address(`#${parameters.link}`));
         await shown(page, parameters.link);
         await page.getByLabel("LoRA", { exact: true }).check();
@@ -559,19 +593,16 @@ const scenarios = {
         await page.getByRole("textbox", { name: "LoRA rank" }).fill("no number");
         await page.getByRole("combobox", { name: "Card" }).click();
         await page.locator("[role=option]").first().waitFor();
-        const whole = await brokenRules(page);
+        await judge(`whole ${colorScheme}`);
+        if (!(await page.locator("[role=option]").first().isVisible()))
+          throw new Error("the list was closed before the rules were applied");
         await page.goto("about:blank");
         await page.goto(address(`?view=compact#${parameters.link}`));
         await shown(page, parameters.link);
-        return [...whole, ...(await brokenRules(page))];
-      },
-      {
-        context: {
-          colorScheme: parameters.scheme,
-          viewport: { width: parameters.width, height: 800 },
-        },
-      },
-    );
+        await judge(`compact ${colorScheme}`);
+      }
+      return found;
+    });
   },
 
   /**
@@ -598,7 +629,7 @@ const scenarios = {
         })),
       );
     };
-    for (const _ of [1, 2]) await withPage(visit);
+    for (const _ of [1, 2]) await withPage(visit, { isOwn: true });
     return withPage(async (page) => {
       await visit(page);
       const changes = await page.evaluate(async (rounds) => {
@@ -620,7 +651,7 @@ const scenarios = {
         return times;
       }, 15);
       return { visits, changes };
-    });
+    }, { isOwn: true });
   },
 };
 

@@ -1,6 +1,8 @@
-"""The built site on a free port, and Node scripts that drive Pyodide or Chromium against it."""
+"""The built site on a free port, and Node scripts that drive Pyodide or a browser against it."""
 
+import functools
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -9,13 +11,28 @@ from typing import Any
 
 import pytest
 
-from tests.browser.support import REPOSITORY_DIR, SITE_DIR, RunNode, missing
+from tests.browser.support import REPOSITORY_DIR, SITE_DIR, RunNode, browser_path, missing
 from tools.serve import SiteServer, page_policy
 
 BROWSER_TESTS_DIR = Path(__file__).resolve().parent
 
 NODE_TIMEOUT_SECONDS = 300
 RESULT_MARK = "RESULT "
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that drives a browser runs in Chromium, and in Firefox where it is marked so.
+
+    With `FIREFOX=all` in the environment it runs in Firefox unless it is marked as Chromium's.
+    """
+    if "browser" not in metafunc.fixturenames:
+        return
+    marks = {mark.name for mark in metafunc.definition.iter_markers()}
+    is_in_firefox = "in_firefox" in marks or (
+        os.environ.get("FIREFOX") == "all" and "only_chromium" not in marks
+    )
+    browsers = ["chromium", "firefox"] if is_in_firefox else ["chromium"]
+    metafunc.parametrize("browser", browsers, indirect=True, scope="session")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,8 +67,7 @@ def site_url(site_server: SiteServer) -> str:
 @pytest.fixture(scope="session")
 def run_node() -> RunNode:
     """Runs a script of this folder with keyword arguments as its parameters; returns its report."""
-    if shutil.which("node") is None or not (REPOSITORY_DIR / "node_modules").is_dir():
-        missing("Node or its packages are missing: run `make npm`")
+    need_node()
 
     def run(script: str, **parameters: Any) -> Any:
         result = subprocess.run(
@@ -73,3 +89,42 @@ def run_node() -> RunNode:
         return json.loads(reports[-1])
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser(request: pytest.FixtureRequest) -> str:
+    """The name of the browser that a test drives."""
+    name: str = request.param
+    if name == "firefox" and browser_path(name) is None:
+        pytest.skip("Firefox is not installed: `make firefox` installs it, or set FIREFOX_PATH")
+    return name
+
+
+@pytest.fixture(scope="session")
+def browser_endpoint(browser: str) -> Iterator[str]:
+    """Where a browser listens that all tests share, since each takes seconds to start."""
+    need_node()
+    with subprocess.Popen(
+        ["node", str(BROWSER_TESTS_DIR / "serve_browser.mjs"), browser],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY_DIR,
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        if not address:
+            pytest.fail(f"{browser} did not start")
+        yield address
+        process.communicate()  # the end of its input is its end
+
+
+@pytest.fixture(scope="session")
+def browse(run_node: RunNode, browser: str, browser_endpoint: str) -> RunNode:
+    """As `run_node`, for scripts that drive a browser: each page has a profile of its own."""
+    return functools.partial(run_node, browser=browser, endpoint=browser_endpoint)
+
+
+def need_node() -> None:
+    if shutil.which("node") is None or not (REPOSITORY_DIR / "node_modules").is_dir():
+        missing("Node or its packages are missing: run `make npm`")

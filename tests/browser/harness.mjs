@@ -3,9 +3,9 @@
 // A script is run by `run_node` of conftest.py, which gives it parameters as JSON on standard input
 // and reads the value that the script passes to `report`.
 
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { chromium } from "playwright-core";
+import { browserType, contextOptions, launchOptions } from "./browsers.mjs";
 
 export const parameters = JSON.parse(readFileSync(0, "utf8") || "{}");
 
@@ -24,23 +24,19 @@ for (const event of ["uncaughtException", "unhandledRejection"]) {
   });
 }
 
-const CANDIDATES = [
-  process.env.CHROME_PATH,
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-];
+const BROWSER = parameters.browser ?? "chromium";
 
 /**
- * Runs `body` with a fresh page of a fresh profile and closes the browser afterwards.
+ * Runs `body` with a fresh page of a fresh profile and closes both afterwards. `isOwn` asks for a
+ * browser that did nothing before, where times count.
  *
  * `body` receives the page and a record of what went on: `requests` (every address asked for),
  * `errors` (uncaught errors and console errors) and `violations` (of the Content-Security-Policy).
  */
-export async function withPage(body, { context: contextOptions = {}, launch = {} } = {}) {
-  const browser = await openBrowser(launch);
+export async function withPage(body, { context: options = {}, isOwn = false } = {}) {
+  const browser = await openBrowser({ isOwn });
   try {
-    const context = await browser.newContext(contextOptions);
+    const context = await browser.newContext(contextOptions(BROWSER, options));
     const page = await context.newPage();
     const record = { requests: [], errors: [], violations: [] };
     context.on("request", (request) => record.requests.push(request.url()));
@@ -57,34 +53,22 @@ export async function withPage(body, { context: contextOptions = {}, launch = {}
   }
 }
 
-/** How to start a browser from the system's packages that asks nobody for anything by itself. */
-function launchOptions() {
-  const executablePath = CANDIDATES.filter(Boolean).find((path) => existsSync(path));
-  if (!executablePath)
-    throw new Error("no Chromium found: run `make chromium`, or set CHROME_PATH");
-  return {
-    executablePath,
-    args: [
-      "--headless=new",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  };
+/** A browser that opens fresh profiles: the one that all tests share, or a new one. */
+function openBrowser({ isOwn }) {
+  const type = browserType(BROWSER);
+  if (parameters.endpoint && !isOwn) return type.connect(parameters.endpoint);
+  return type.launch(launchOptions(BROWSER));
 }
 
-/** A browser with a fresh profile. */
-export function openBrowser(options = {}) {
-  return chromium.launch({ ...launchOptions(), ...options });
+/** Lets the page use the clipboard; Firefox is started so that it may. */
+export async function allowClipboard(context) {
+  if (BROWSER === "chromium")
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
 }
 
 /** A browser with the profile of a folder, which outlives it: what a visit left is there. */
 export function openProfile(folder) {
-  return chromium.launchPersistentContext(folder, launchOptions());
+  return browserType(BROWSER).launchPersistentContext(folder, launchOptions(BROWSER));
 }
 
 /** Pyodide in this process, with exactly the files that the site serves. */

@@ -1,4 +1,4 @@
-// The lists of models and cards in Chromium: sorted, filtered, and found again by their address.
+// The lists of models and cards: sorted, filtered, and found again by their address.
 
 import { parameters, report, withPage } from "./harness.mjs";
 

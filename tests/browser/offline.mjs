@@ -1,4 +1,4 @@
-// One visit to the calculator with the profile of a folder, and what it left in the browser.
+// Visits to the calculator with the profile of a folder, and what each left in the browser.
 
 import { openProfile, parameters, report } from "./harness.mjs";
 
@@ -6,30 +6,38 @@ const TIMEOUT_MS = 60_000;
 
 const context = await openProfile(parameters.profile);
 try {
+  const results = [];
+  for (const each of parameters.visits) results.push(await visit(each));
+  report(results);
+} finally {
+  await context.close();
+}
+
+async function visit({ link, query = "", isSettling = false, isDamaging = false }) {
   const page = await context.newPage();
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text());
   });
-  await page.goto(`${parameters.url}calculator/${parameters.query ?? ""}#${parameters.link}`);
+  await page.goto(`${parameters.url}calculator/${query}#${link}`);
   await page.waitForFunction(
     (wanted) => document.getElementById("tf-calculator")?.dataset.shown === wanted,
-    parameters.link,
+    link,
     { timeout: TIMEOUT_MS },
   );
   const answeredMs = await page.evaluate(() => performance.now());
   const totalBytes = await page.evaluate(() =>
     Number(document.querySelector("[data-tf=total]").dataset.bytes),
   );
-  if (parameters.isSettling) await settle(page);
-  if (parameters.isDamaging) await damage(page);
+  if (isSettling) await settle(page);
+  if (isDamaging) await damage(page);
   const python = await page.evaluate(
     () => document.getElementById("tf-calculator").dataset.python,
   );
-  report({ totalBytes, answeredMs, python, caches: await held(page), errors });
-} finally {
-  await context.close();
+  const caches = await held(page);
+  await page.close();
+  return { totalBytes, answeredMs, python, caches, errors };
 }
 
 /** What the browser holds: the addresses in each cache. */

@@ -9,10 +9,11 @@ from tests.browser.support import RunNode
 SCRIPT = "indexes.mjs"
 
 
+@pytest.mark.in_firefox
 def test_models_are_sorted_and_filtered_and_the_address_keeps_it(
-    run_node: RunNode, site_url: str
+    browse: RunNode, site_url: str
 ) -> None:
-    result = run_node(SCRIPT, scenario="models", url=site_url)
+    result = browse(SCRIPT, scenario="models", url=site_url)
     steps = result["steps"]
     sizes = {
         model_id: num_parameters(entry.model) for model_id, entry in load_catalog().models.items()
@@ -39,9 +40,9 @@ def test_models_are_sorted_and_filtered_and_the_address_keeps_it(
 
 
 def test_what_an_address_asks_of_the_cards_is_shown_and_the_unknown_stands_last(
-    run_node: RunNode, site_url: str
+    browse: RunNode, site_url: str
 ) -> None:
-    result = run_node(SCRIPT, scenario="cards", url=site_url)
+    result = browse(SCRIPT, scenario="cards", url=site_url)
     cards = load_catalog().cards
     known = [float(price) for price, _ in result["prices"] if price]
 
@@ -56,11 +57,12 @@ def test_what_an_address_asks_of_the_cards_is_shown_and_the_unknown_stands_last(
     assert result["errors"] == []
 
 
+@pytest.mark.only_chromium
 @pytest.mark.parametrize("path", ["models/", "cards/"])
 def test_without_scripts_the_table_is_complete_and_nothing_pretends_to_work(
-    run_node: RunNode, site_url: str, path: str
+    browse: RunNode, site_url: str, path: str
 ) -> None:
-    result = run_node(SCRIPT, scenario="plain", url=site_url, path=path)
+    result = browse(SCRIPT, scenario="plain", url=site_url, path=path)
 
     assert result["rows"] > 1
     assert not result["areControlsSeen"]

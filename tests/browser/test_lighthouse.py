@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.support import REPOSITORY_DIR, missing
+from tests.browser.support import REPOSITORY_DIR, browser_path, missing
 
 PAGES = ("", "models/llama-3.1-8b/", "calculator/")
 PERFORMANCE = {"desktop": 95, "mobile": 85}
@@ -19,20 +19,19 @@ MAX_LARGEST_PAINT_MILLISECONDS = 1_000
 ATTEMPTS = 3
 """A busy machine slows a page down; it does not make it faster than it is."""
 LIGHTHOUSE = REPOSITORY_DIR / "node_modules/lighthouse/cli/index.js"
-BROWSERS = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 
 
 @pytest.fixture(scope="module")
-def browser() -> str:
+def chromium() -> str:
     """Where Chromium is."""
-    found = [path for path in (os.environ.get("CHROME_PATH"), *BROWSERS) if path]
-    existing = [path for path in found if Path(path).is_file()]
-    if not existing or not LIGHTHOUSE.is_file():
+    path = browser_path("chromium")
+    if path is None or not LIGHTHOUSE.is_file():
         missing("Chromium or Lighthouse is missing: run `make npm chromium`")
-    return existing[0]
+    assert path is not None
+    return path
 
 
-def audit(address: str, profile: str, browser: str, folder: Path) -> dict[str, Any]:
+def audit(address: str, profile: str, chromium: str, folder: Path) -> dict[str, Any]:
     report = folder / "report.json"
     command = ["node", str(LIGHTHOUSE), address, "--quiet", "--output=json"]
     command += [f"--output-path={report}"]
@@ -43,7 +42,7 @@ def audit(address: str, profile: str, browser: str, folder: Path) -> dict[str, A
         check=True,
         capture_output=True,
         timeout=180,
-        env={**os.environ, "CHROME_PATH": browser},
+        env={**os.environ, "CHROME_PATH": chromium},
     )
     found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
     return found
@@ -52,11 +51,11 @@ def audit(address: str, profile: str, browser: str, folder: Path) -> dict[str, A
 @pytest.mark.parametrize("profile", PERFORMANCE)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page or "home")
 def test_lighthouse_is_content(
-    site_url: str, browser: str, tmp_path: Path, page: str, profile: str
+    site_url: str, chromium: str, tmp_path: Path, page: str, profile: str
 ) -> None:
     best = 0.0
     for _ in range(ATTEMPTS):
-        report = audit(site_url + page, profile, browser, tmp_path)
+        report = audit(site_url + page, profile, chromium, tmp_path)
         scores = {name: 100 * each["score"] for name, each in report["categories"].items()}
         audits = report["audits"]
 

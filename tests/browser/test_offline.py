@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ SECOND = {"model": "llama-3.1-8b", "method": "qlora", "sequence_length": 4096}
 LATER_VISIT_LIMIT_MS = 3000
 """The bar of 1.2 s is for a quiet machine; a start without what is kept takes longer than this
 on a busy one."""
+ATTEMPTS = 3
 
 
 @pytest.fixture(scope="module")
@@ -55,31 +57,55 @@ def files_in(caches: dict[str, list[str]]) -> set[str]:
     return {url.rsplit("/", 1)[-1] for urls in caches.values() for url in urls}
 
 
-def test_after_one_visit_it_answers_without_a_network(
-    run_node: RunNode, built_site: Path, catalog: Catalog, tmp_path: Path
-) -> None:
-    profile = str(tmp_path / "profile")
+def visit(browse: RunNode, profile: Path, url: str, link: str, **others: Any) -> dict[str, Any]:
+    """What came of one visit by a browser that is started for it."""
+    visits = [{"link": link, **others}]
+    [result] = browse(SCRIPT, profile=str(profile), url=url, visits=visits)
+    found: dict[str, Any] = result
+    return found
+
+
+@dataclass(frozen=True)
+class Visited:
+    """A profile after one visit, where that was, and what came of it."""
+
+    profile: Path
+    port: int
+    url: str
+    result: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def visited(browse: RunNode, built_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Visited:
+    profile = tmp_path_factory.mktemp("visited") / "profile"
     with serve(built_site) as server:
-        url = server.url
-        first = run_node(SCRIPT, profile=profile, url=url, link=link_of(FIRST), isSettling=True)
+        result = visit(browse, profile, server.url, link_of(FIRST), isSettling=True)
+        return Visited(profile, server.server_address[1], server.url, result)
 
-    second = run_node(SCRIPT, profile=profile, url=url, link=link_of(SECOND))
-    compact = run_node(SCRIPT, profile=profile, url=url, query="?view=compact", link=link_of(FIRST))
 
-    assert first["totalBytes"] == compact["totalBytes"] == total(catalog, FIRST)
+@pytest.mark.in_firefox
+def test_after_one_visit_it_answers_without_a_network(
+    browse: RunNode, visited: Visited, catalog: Catalog
+) -> None:
+    second, compact = browse(
+        SCRIPT,
+        profile=str(visited.profile),
+        url=visited.url,
+        visits=[{"link": link_of(SECOND)}, {"link": link_of(FIRST), "query": "?view=compact"}],
+    )
+
+    assert visited.result["totalBytes"] == compact["totalBytes"] == total(catalog, FIRST)
     assert second["totalBytes"] == total(catalog, SECOND)
-    assert first["errors"] == []
+    assert visited.result["errors"] == []
 
 
 def test_a_later_visit_takes_the_new_release_and_leaves_nothing_of_the_old(
-    run_node: RunNode, site_copy: Path, catalog: Catalog, tmp_path: Path
+    browse: RunNode, site_copy: Path, catalog: Catalog, tmp_path: Path
 ) -> None:
-    profile = str(tmp_path / "profile")
+    profile = tmp_path / "profile"
     with serve(site_copy) as server:
         port = server.server_address[1]
-        first = run_node(
-            SCRIPT, profile=profile, url=server.url, link=link_of(FIRST), isSettling=True
-        )
+        first = visit(browse, profile, server.url, link_of(FIRST), isSettling=True)
     manifest_path = site_copy / "assets" / "core" / "manifest.json"
     manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
     old_name, new_name = manifest["core"]["file"], "core-0123456789abcdef.zip"
@@ -88,9 +114,7 @@ def test_a_later_visit_takes_the_new_release_and_leaves_nothing_of_the_old(
     manifest_path.write_text(json.dumps(manifest), encoding="utf-8")
 
     with serve(site_copy, port=port) as server:
-        second = run_node(
-            SCRIPT, profile=profile, url=server.url, link=link_of(SECOND), isSettling=True
-        )
+        second = visit(browse, profile, server.url, link_of(SECOND), isSettling=True)
 
     assert (first["python"], second["python"]) == ("started", "started")
     assert old_name in files_in(first["caches"])
@@ -101,34 +125,31 @@ def test_a_later_visit_takes_the_new_release_and_leaves_nothing_of_the_old(
 
 
 def test_a_later_visit_loads_no_python_again_and_is_quick(
-    run_node: RunNode, built_site: Path, catalog: Catalog, tmp_path: Path
+    browse: RunNode, built_site: Path, visited: Visited, catalog: Catalog
 ) -> None:
-    profile = str(tmp_path / "profile")
-    with serve(built_site) as server:
-        run_node(SCRIPT, profile=profile, url=server.url, link=link_of(FIRST), isSettling=True)
-        server.requested_paths.clear()
-        visits = [
-            run_node(SCRIPT, profile=profile, url=server.url, link=link_of(SECOND))
-            for _ in range(3)
-        ]
+    visits: list[dict[str, Any]] = []
+    with serve(built_site, port=visited.port) as server:
+        while len(visits) < ATTEMPTS and not any(
+            each["answeredMs"] <= LATER_VISIT_LIMIT_MS for each in visits
+        ):
+            visits.append(visit(browse, visited.profile, server.url, link_of(SECOND)))
         requested = [path.rsplit("/", 1)[-1] for path in server.requested_paths]
 
-    assert {visit["python"] for visit in visits} == {"restored"}
-    assert {visit["totalBytes"] for visit in visits} == {total(catalog, SECOND)}
+    assert {each["python"] for each in visits} == {"restored"}
+    assert {each["totalBytes"] for each in visits} == {total(catalog, SECOND)}
     assert "manifest.json" in requested
     assert [name for name in requested if name.endswith((".wasm", ".zip"))] == []
-    assert min(visit["answeredMs"] for visit in visits) <= LATER_VISIT_LIMIT_MS, visits
+    assert min(each["answeredMs"] for each in visits) <= LATER_VISIT_LIMIT_MS, visits
 
 
 def test_a_damaged_memory_is_thrown_away(
-    run_node: RunNode, built_site: Path, catalog: Catalog, tmp_path: Path
+    browse: RunNode, built_site: Path, catalog: Catalog, tmp_path: Path
 ) -> None:
-    profile = str(tmp_path / "profile")
+    profile = tmp_path / "profile"
     with serve(built_site) as server:
-        visit = {"profile": profile, "url": server.url}
-        run_node(SCRIPT, **visit, link=link_of(FIRST), isSettling=True, isDamaging=True)
-        second = run_node(SCRIPT, **visit, link=link_of(SECOND), isSettling=True)
-        third = run_node(SCRIPT, **visit, link=link_of(FIRST))
+        visit(browse, profile, server.url, link_of(FIRST), isSettling=True, isDamaging=True)
+        second = visit(browse, profile, server.url, link_of(SECOND), isSettling=True)
+        third = visit(browse, profile, server.url, link_of(FIRST))
 
     assert second["totalBytes"] == total(catalog, SECOND)
     assert (second["python"], third["python"]) == ("started", "restored")

@@ -30,8 +30,8 @@ def core_s(message: str, **request: Any) -> dict[str, Any]:
     return answer
 
 
-def test_the_box_says_what_the_core_says(run_node: RunNode, site_url: str) -> None:
-    result = run_node("oom.mjs", url=site_url, questions=QUESTIONS)
+def test_the_box_says_what_the_core_says(browse: RunNode, site_url: str) -> None:
+    result = browse("oom.mjs", url=site_url, questions=QUESTIONS)
     logits, shard, nothing, small, nonsense, hostile = result["answers"]
 
     assert result["before"] == []

@@ -1,8 +1,10 @@
-"""Generated pages and the home page in Chromium: addresses, copies, other optimizers, access."""
+"""Generated pages and the home page: addresses, copies, other optimizers, access."""
 
 import json
 from typing import Any
 from urllib.parse import parse_qsl
+
+import pytest
 
 from generator.core import api
 from generator.emit.bars import COMPONENTS
@@ -46,10 +48,9 @@ def assert_quiet(result: dict[str, Any], site_url: str) -> None:
     assert [each for each in result["requests"] if not each.startswith(site_url)] == []
 
 
-def test_the_script_draws_the_same_tables_as_the_generator(
-    run_node: RunNode, site_url: str
-) -> None:
-    result = run_node(SCRIPT, scenario="redraw", url=site_url, model=MODEL)
+@pytest.mark.in_firefox
+def test_the_script_draws_the_same_tables_as_the_generator(browse: RunNode, site_url: str) -> None:
+    result = browse(SCRIPT, scenario="redraw", url=site_url, model=MODEL)
 
     assert len(result["first"]) == 15
     assert result["again"] == result["first"]
@@ -57,11 +58,12 @@ def test_the_script_draws_the_same_tables_as_the_generator(
     assert_quiet(result, site_url)
 
 
+@pytest.mark.in_firefox
 def test_an_address_of_another_optimizer_s_row_shows_and_marks_it(
-    run_node: RunNode, site_url: str
+    browse: RunNode, site_url: str
 ) -> None:
     row = "full--lion-8bit--zero-2--h100-sxm-80gb"
-    result = run_node(SCRIPT, scenario="row_address", url=site_url, model=MODEL, row=row)
+    result = browse(SCRIPT, scenario="row_address", url=site_url, model=MODEL, row=row)
 
     answer = ask(model=MODEL, optimizer="lion-8bit", strategy="zero-2", card="h100-sxm-80gb")
     assert shown(answer) in result["marked"]
@@ -70,9 +72,9 @@ def test_an_address_of_another_optimizer_s_row_shows_and_marks_it(
     assert_quiet(result, site_url)
 
 
-def test_copies_are_links_markdown_and_csv(run_node: RunNode, site_url: str) -> None:
+def test_copies_are_links_markdown_and_csv(browse: RunNode, site_url: str) -> None:
     row = "full--adamw--zero-3--h100-sxm-80gb"
-    result = run_node(SCRIPT, scenario="copy", url=site_url, model=MODEL, row=row)
+    result = browse(SCRIPT, scenario="copy", url=site_url, model=MODEL, row=row)
 
     copied = result["copied"]
     link = f"{site_url}models/{MODEL}/#{row}"
@@ -118,9 +120,9 @@ def assert_breakdown(shown: dict[str, Any], answer: dict[str, Any]) -> None:
     assert state["num_gpus"] == str(answer["num_gpus"])
 
 
-def test_a_cell_shows_what_it_is_made_of(run_node: RunNode, site_url: str) -> None:
+def test_a_cell_shows_what_it_is_made_of(browse: RunNode, site_url: str) -> None:
     row = "full--adamw--zero-3--h200-sxm-141gb"
-    result = run_node(SCRIPT, scenario="breakdown", url=site_url, model=MODEL, row=row)
+    result = browse(SCRIPT, scenario="breakdown", url=site_url, model=MODEL, row=row)
 
     request = {"model": MODEL, "strategy": "zero-3"}
     answer = ask(**request, num_gpus=8, card="h200-sxm-141gb")
@@ -147,15 +149,16 @@ def test_a_cell_shows_what_it_is_made_of(run_node: RunNode, site_url: str) -> No
     assert_quiet(result, site_url)
 
 
-def test_axe_finds_nothing_beside_an_open_breakdown(run_node: RunNode, site_url: str) -> None:
-    found = run_node(SCRIPT, scenario="breakdown_axe", url=site_url, model=MODEL)
+@pytest.mark.only_chromium
+def test_axe_finds_nothing_beside_an_open_breakdown(browse: RunNode, site_url: str) -> None:
+    found = browse(SCRIPT, scenario="breakdown_axe", url=site_url, model=MODEL)
 
     assert found == {"light": [], "dark": []}
 
 
-def test_the_head_of_a_long_table_stays_in_sight(run_node: RunNode, site_url: str) -> None:
+def test_the_head_of_a_long_table_stays_in_sight(browse: RunNode, site_url: str) -> None:
     row = "full--adamw--zero-3--h200-sxm-141gb"
-    result = run_node(SCRIPT, scenario="head_in_sight", url=site_url, model=MODEL, row=row)
+    result = browse(SCRIPT, scenario="head_in_sight", url=site_url, model=MODEL, row=row)
 
     assert set(result) == {"1440", "360"}
     for width, seen in result.items():
@@ -166,8 +169,8 @@ def test_the_head_of_a_long_table_stays_in_sight(run_node: RunNode, site_url: st
         assert seen["overflow"] == 0, width
 
 
-def test_the_home_page_s_question_leads_to_the_row(run_node: RunNode, site_url: str) -> None:
-    result = run_node(
+def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: str) -> None:
+    result = browse(
         SCRIPT,
         scenario="picker",
         url=site_url,
@@ -184,15 +187,16 @@ def test_the_home_page_s_question_leads_to_the_row(run_node: RunNode, site_url: 
     assert_quiet(result, site_url)
 
 
-def test_axe_finds_nothing_on_any_kind_of_page(run_node: RunNode, site_url: str) -> None:
-    found = run_node(SCRIPT, scenario="axe", url=site_url, paths=PAGE_TYPES)
+@pytest.mark.only_chromium
+def test_axe_finds_nothing_on_any_kind_of_page(browse: RunNode, site_url: str) -> None:
+    found = browse(SCRIPT, scenario="axe", url=site_url, paths=PAGE_TYPES)
 
     assert len(found) == 2 * len(PAGE_TYPES)
     assert {page: problems for page, problems in found.items() if problems} == {}
 
 
-def test_pages_fit_a_phone_and_stand_still(run_node: RunNode, site_url: str) -> None:
-    result = run_node(SCRIPT, scenario="layout", url=site_url, paths=PAGE_TYPES)
+def test_pages_fit_a_phone_and_stand_still(browse: RunNode, site_url: str) -> None:
+    result = browse(SCRIPT, scenario="layout", url=site_url, paths=PAGE_TYPES)
 
     assert len(result["pages"]) == len(PAGE_TYPES)
     for path, page in result["pages"].items():
