@@ -37,6 +37,10 @@ function pin(wide) {
   const draw = () => {
     const widths = table.offsetParent && !table.caption ? columnWidths(table) : null;
     view.replaceChildren(...(widths ? [copyOfHead(table, widths)] : []));
+    // As large as the box itself, in which the copy stops at the last row.
+    for (const [side, name] of [["top", "Top"], ["left", "Left"], ["width", "Width"], ["height", "Height"]]) {
+      pinned.style[side] = `${wide[`offset${name}`]}px`;
+    }
     follow();
   };
   wide.addEventListener("scroll", follow, { passive: true });
