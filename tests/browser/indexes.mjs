@@ -7,7 +7,7 @@ const address = (path) => new URL(path, parameters.url).href;
 /** What a reader sees of the list. */
 const look = (page) =>
   page.evaluate(() => {
-    const table = document.querySelector(".tf-index table");
+    const table = document.querySelector(".tf-index .tf-wide > table");
     const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden);
     return {
       ids: rows.map((row) => row.id),

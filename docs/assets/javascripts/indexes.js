@@ -3,7 +3,7 @@
 "use strict";
 
 const form = document.querySelector(".tf-filter");
-const table = document.querySelector(`${form.dataset.table} table`);
+const table = document.querySelector(`${form.dataset.table} .tf-wide > table`);
 const body = table.tBodies[0];
 const rows = [...body.rows];
 const heads = [...table.tHead.rows[0].cells];
