@@ -265,7 +265,8 @@ const scenarios = {
         });
         const pages = {};
         for (const path of parameters.paths) {
-          await page.goto(address(path), { waitUntil: "networkidle" });
+          await page.goto(address(path), { waitUntil: "load" });
+          await page.waitForLoadState("networkidle");
           pages[path] = await page.evaluate(() => ({
             overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
             shift: window.shift,
