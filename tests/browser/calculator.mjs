@@ -207,11 +207,11 @@ const scenarios = {
         if (part === "Worker") {
           await visitor.addInitScript(() => delete globalThis.Worker);
         } else if (part === "WebAssembly") {
-          await visitor.route("**/calculator/worker.js", async (route) => {
-            const response = await route.fetch();
-            const body = `delete globalThis.WebAssembly;\n${await response.text()}`;
-            await route.fulfill({ response, body });
-          });
+          const worker = await (await fetch(address("worker.js"))).text();
+          const body = `delete globalThis.WebAssembly;\n${worker}`;
+          await visitor.route("**/calculator/worker.js", (route) =>
+            route.fulfill({ body, contentType: "text/javascript" }),
+          );
         } else {
           await visitor.route(part, (route) => route.fulfill({ status: 404, body: "" }));
         }
@@ -220,6 +220,8 @@ const scenarios = {
           .locator("[data-tf=status]:not([hidden])")
           .waitFor({ timeout: ANSWER_TIMEOUT_MS });
         outcomes[part] = await read(visitor);
+        // The page may be asking for a part at this very moment.
+        await visitor.unrouteAll({ behavior: "ignoreErrors" });
         await visit.close();
       }
       return outcomes;
