@@ -28,7 +28,7 @@ import {
   toRequest,
   withChanges,
 } from "./state.js";
-import { nextTask } from "./tasks.js";
+import { Slices, nextTask } from "./tasks.js";
 
 const GRID_HELP =
   "Share of each card that one GPU of the set-up needs, by number of GPUs: ✓ within 95 % of the " +
@@ -351,12 +351,14 @@ class Calculator {
 
   /** `isAnswer`: to the question that the controls ask now. */
   async #show(page, state, { isAnswer = true } = {}) {
+    const slices = new Slices();
     this.#showMain(page, state);
     const { shown } = this;
-    await nextTask();
+    await slices.pause();
     if (this.shown === shown) this.#showDetails();
-    await nextTask();
-    if (this.shown !== shown || (this.view !== "compact" && !(await this.#showGrid()))) return;
+    await slices.pause();
+    if (this.shown !== shown) return;
+    if (this.view !== "compact" && !(await this.#showGrid(slices))) return;
     if (this.shown === shown && isAnswer) this.root.dataset.shown = encode(state);
   }
 
@@ -409,10 +411,10 @@ class Calculator {
   }
 
   /** False where a newer answer took its place on the way. */
-  #showGrid() {
+  #showGrid(slices) {
     const { estimate, grid } = this.shown;
     const selected = { card: this.#card()?.id ?? null, numGpus: estimate.num_gpus };
-    return this.grid.show(this.#sorted(grid), selected);
+    return this.grid.show(this.#sorted(grid), selected, slices);
   }
 
   /** The table's rows by memory, so that the line between what fits and what does not is a line. */

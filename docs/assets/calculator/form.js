@@ -14,7 +14,7 @@ import {
   parseValue,
   quoted,
 } from "./state.js";
-import { inSlices } from "./tasks.js";
+import { Slices } from "./tasks.js";
 
 const controlId = (key) => `tf-${key.replaceAll(".", "-")}`;
 
@@ -347,7 +347,7 @@ export async function buildForm({ catalogue, onChange, importer }) {
     }
   };
 
-  const groups = await inSlices(GROUPS, (group) =>
+  const groups = await new Slices().map(GROUPS, (group) =>
     el(
       "fieldset",
       { class: "tf-group" },

@@ -4,7 +4,6 @@
 import { el, setText } from "./dom.js";
 import { VERDICTS } from "./fields.js";
 import { count, gb, gbNumber, gpus, percent } from "./format.js";
-import { inSlices } from "./tasks.js";
 
 /** A strategy has no use for some counts: one GPU is all that Single has. */
 function withoutEmptyColumns({ gpu_counts: counts, cards }) {
@@ -97,10 +96,10 @@ export class CardGrid {
   }
 
   /**
-   * Shows `grid`; `selected` is the request's card and the GPU count of the answer. False where a
-   * newer one took its place on the way.
+   * Shows `grid`; `selected` is the request's card and the GPU count of the answer, `slices` the
+   * pieces of its work. False where a newer one took its place on the way.
    */
-  async show(whole, selected) {
+  async show(whole, selected, slices) {
     const turn = (this.#turn += 1);
     const grid = withoutEmptyColumns(whole);
     const shape = JSON.stringify([
@@ -108,7 +107,7 @@ export class CardGrid {
       grid.cards.map((card) => [card.id, card.cells.map(Boolean)]),
     ]);
     const isAnew = shape !== this.#shape;
-    const rows = await inSlices(grid.cards, (card, index) => {
+    const rows = await slices.map(grid.cards, (card, index) => {
       const row = isAnew ? newRow(card, index) : this.#rows[index];
       if (turn === this.#turn) fillRow(row, card, selected);
       return row;

@@ -1,22 +1,30 @@
 /* Long work in pieces, so that a key press never waits for all of it. */
 
-const SLICE_MS = 8; // half a frame; the other half is the browser's
+const SLICE_MS = 16; // a frame: what takes no longer is better done at once, with one layout
 
 /** Lets the browser handle input and paint before what comes next. */
 export function nextTask() {
   return globalThis.scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve));
 }
 
-/** `work` of each item in order, with pauses for the browser; gives the results. */
-export async function inSlices(items, work) {
-  const results = [];
-  let begun = performance.now();
-  for (const item of items) {
-    if (performance.now() - begun > SLICE_MS) {
-      await nextTask();
-      begun = performance.now();
-    }
-    results.push(work(item, results.length));
+/** Work in pieces, from now on. */
+export class Slices {
+  #begun = performance.now();
+
+  /** A pause for the browser, where the work has taken its time. */
+  async pause() {
+    if (performance.now() - this.#begun < SLICE_MS) return;
+    await nextTask();
+    this.#begun = performance.now();
   }
-  return results;
+
+  /** `work` of each item in order; gives the results. */
+  async map(items, work) {
+    const results = [];
+    for (const item of items) {
+      results.push(work(item, results.length));
+      if (performance.now() - this.#begun >= SLICE_MS) await this.pause();
+    }
+    return results;
+  }
 }
