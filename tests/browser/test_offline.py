@@ -11,7 +11,7 @@ import pytest
 from generator.core import api
 from generator.core.catalog import Catalog
 from generator.load import load_catalog
-from tests.browser.support import RunNode
+from tests.browser.support import RunNode, slowdown
 from tools.serve import SiteServer, page_policy
 
 SCRIPT = "offline.mjs"
@@ -128,10 +128,9 @@ def test_a_later_visit_loads_no_python_again_and_is_quick(
     browse: RunNode, built_site: Path, visited: Visited, catalog: Catalog
 ) -> None:
     visits: list[dict[str, Any]] = []
+    limit = LATER_VISIT_LIMIT_MS * slowdown()
     with serve(built_site, port=visited.port) as server:
-        while len(visits) < ATTEMPTS and not any(
-            each["answeredMs"] <= LATER_VISIT_LIMIT_MS for each in visits
-        ):
+        while len(visits) < ATTEMPTS and not any(each["answeredMs"] <= limit for each in visits):
             visits.append(visit(browse, visited.profile, server.url, link_of(SECOND)))
         requested = [path.rsplit("/", 1)[-1] for path in server.requested_paths]
 
@@ -139,7 +138,7 @@ def test_a_later_visit_loads_no_python_again_and_is_quick(
     assert {each["totalBytes"] for each in visits} == {total(catalog, SECOND)}
     assert "manifest.json" in requested
     assert [name for name in requested if name.endswith((".wasm", ".zip"))] == []
-    assert min(each["answeredMs"] for each in visits) <= LATER_VISIT_LIMIT_MS, visits
+    assert min(each["answeredMs"] for each in visits) <= limit, (limit, visits)
 
 
 def test_a_damaged_memory_is_thrown_away(
