@@ -5,6 +5,7 @@
 // keeps. Times are milliseconds, of an answer from the start of the navigation.
 
 import { parameters, report, withPage } from "../tests/browser/harness.mjs";
+import { timeChanges, watchScripts } from "../tests/browser/speed.mjs";
 
 const TIMEOUT_MS = 120_000;
 const MEMORY_CACHE = "trainfit-python-memory";
@@ -39,39 +40,10 @@ for (let profile = 0; profile < parameters.profiles; profile += 1) {
 }
 report(visits);
 
-/** Runs in the page: how long scripts of the calculator hold the page up. */
-function watchScripts() {
-  globalThis.ownScripts = [];
-  new PerformanceObserver((list) => {
-    for (const { duration, sourceURL } of list.getEntries().flatMap(({ scripts }) => scripts))
-      if (sourceURL.includes("/assets/calculator/")) globalThis.ownScripts.push(duration);
-  }).observe({ type: "long-animation-frame", buffered: true });
-}
-
 /** Runs in the page: whether Python's memory has been kept for the next visit. */
 async function isKept(prefix) {
   const names = (await caches.keys()).filter((name) => name.startsWith(prefix));
   if (names.length === 0) return false;
   const kept = await (await caches.open(names[0])).keys();
   return kept.some(({ url }) => url.includes("/memory/"));
-}
-
-/** Runs in the page: from a change of the sequence length until all of its answer is painted. */
-async function timeChanges({ number, pause }) {
-  const root = document.getElementById("tf-calculator");
-  const control = document.getElementById("tf-sequence_length");
-  const times = [];
-  for (let change = 0; change < number; change += 1) {
-    const length = 1000 + 37 * change;
-    const started = performance.now();
-    control.value = String(length);
-    control.dispatchEvent(new Event("input", { bubbles: true }));
-    while (!root.dataset.shown?.includes(`sequence_length=${length}`)) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
-    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
-    times.push(performance.now() - started);
-    await new Promise((resolve) => setTimeout(resolve, pause));
-  }
-  return times;
 }

@@ -3,6 +3,7 @@
 
 import axe from "axe-core";
 import { allowClipboard, parameters, report, withPage } from "./harness.mjs";
+import { timeChanges, watchScripts } from "./speed.mjs";
 
 const ANSWER_TIMEOUT_MS = 60_000;
 const address = (fragment = "") => `${parameters.url}calculator/${fragment}`;
@@ -615,43 +616,20 @@ const scenarios = {
     const link = "v=1&model=llama-3.1-8b&strategy=zero-3&num_gpus=8";
     const visits = [];
     const visit = async (page) => {
-      await page.addInitScript(() => {
-        globalThis.ownScripts = [0];
-        new PerformanceObserver((list) => {
-          for (const { duration, sourceURL } of list.getEntries().flatMap(({ scripts }) => scripts))
-            if (sourceURL.includes("/assets/calculator/")) globalThis.ownScripts.push(duration);
-        }).observe({ type: "long-animation-frame", buffered: true });
-      });
+      await page.addInitScript(watchScripts);
       await page.goto(address(`#${link}`));
       await shown(page, link);
       visits.push(
         await page.evaluate(() => ({
           answered: performance.now(),
-          blocked: Math.max(...globalThis.ownScripts),
+          blocked: Math.max(0, ...globalThis.ownScripts),
         })),
       );
     };
     for (const _ of [1, 2]) await withPage(visit, { isOwn: true });
     return withPage(async (page) => {
       await visit(page);
-      const changes = await page.evaluate(async (rounds) => {
-        const root = document.getElementById("tf-calculator");
-        const control = document.getElementById("tf-sequence_length");
-        const times = [];
-        for (let round = 0; round < rounds; round += 1) {
-          const length = 1000 + 37 * round;
-          const started = performance.now();
-          control.value = String(length);
-          control.dispatchEvent(new Event("input", { bubbles: true }));
-          while (!root.dataset.shown?.includes(`sequence_length=${length}`)) {
-            await new Promise((resolve) => setTimeout(resolve, 0));
-          }
-          await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
-          times.push(performance.now() - started);
-          await new Promise((resolve) => setTimeout(resolve, 250)); // the solvers' turn
-        }
-        return times;
-      }, 15);
+      const changes = await page.evaluate(timeChanges, { number: 15, pause: 250 });
       return { visits, changes };
     }, { isOwn: true });
   },
