@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from generator.emit.bars import COMPONENTS
 from tests.browser.support import REPOSITORY_DIR, RunNode
 
 SUITES = sorted(Path(__file__).resolve().parent.glob("*.test.mjs"))
@@ -36,6 +37,23 @@ def test_the_page_announces_every_module_of_the_calculator() -> None:
 
     assert sorted(announced + classic) == sorted(path.name for path in CALCULATOR_DIR.glob("*.js"))
     assert announced == sorted(announced)
+
+
+@pytest.mark.parametrize(
+    ("script", "pattern"),
+    [
+        (CALCULATOR_DIR / "fields.js", r'\["(\w+)", "([^"]+)", "\w+"\]'),
+        (CALCULATOR_DIR.parent / "javascripts" / "breakdown.js", r'^  (\w+): "([^"]+)",$'),
+    ],
+    ids=["calculator", "tables"],
+)
+def test_scripts_name_the_parts_of_memory_as_the_pages_do(script: Path, pattern: str) -> None:
+    text = script.read_text(encoding="utf-8")
+    listed = text[text.index("COMPONENTS = ") :].split(";")[0]
+
+    named = re.findall(pattern, listed, flags=re.MULTILINE)
+
+    assert named == [(key, label) for key, (label, _) in COMPONENTS.items()]
 
 
 @pytest.mark.parametrize(
