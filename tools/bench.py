@@ -240,13 +240,17 @@ def span_row(what: str, milliseconds: list[float]) -> None:
 def main() -> int:
     """Run the benchmarks and print the table."""
     parser = argparse.ArgumentParser(description="Time the parts of trainfit.")
-    parser.add_argument("--core", action="store_true", help="only the estimator and the matrix")
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument("--core", action="store_true", help="only the estimator and the matrix")
+    parts.add_argument("--browser", action="store_true", help="only the calculator in Chromium")
     arguments = parser.parse_args()
     print(machine())
-    bench_core()
-    bench_matrix()
-    if not arguments.core:
+    if not arguments.browser:
+        bench_core()
+        bench_matrix()
+    if not (arguments.core or arguments.browser):
         bench_build()
+    if not arguments.core:
         bench_browser()
     return 0
 

@@ -2,10 +2,11 @@
 // a control is changed. Parameters and report as in tests/browser/harness.mjs.
 //
 // Each profile is fresh. Its first visit is cold; the second begins once the first has kept what it
-// keeps. Times are milliseconds, of an answer from the start of the navigation.
+// keeps. Both begin in a window that has come to rest. Times are milliseconds, of an answer from the
+// start of the navigation.
 
 import { parameters, report, withPage } from "../tests/browser/harness.mjs";
-import { timeChanges, watchScripts } from "../tests/browser/speed.mjs";
+import { WINDOW_MS, timeChanges, watchScripts } from "../tests/browser/speed.mjs";
 
 const TIMEOUT_MS = 120_000;
 const MEMORY_CACHE = "trainfit-python-memory";
@@ -17,6 +18,7 @@ for (let profile = 0; profile < parameters.profiles; profile += 1) {
     for (const visit of ["cold", "second"]) {
       const page = visit === "cold" ? first : await context.newPage();
       await page.addInitScript(watchScripts);
+      await page.waitForTimeout(WINDOW_MS);
       await page.goto(`${parameters.url}calculator/#${parameters.link}`);
       await page.waitForFunction(
         (link) => document.getElementById("tf-calculator")?.dataset.shown === link,

@@ -3,7 +3,7 @@
 
 import axe from "axe-core";
 import { allowClipboard, parameters, report, withPage } from "./harness.mjs";
-import { timeChanges, watchScripts } from "./speed.mjs";
+import { WINDOW_MS, timeChanges, watchScripts } from "./speed.mjs";
 
 const ANSWER_TIMEOUT_MS = 60_000;
 const address = (fragment = "") => `${parameters.url}calculator/${fragment}`;
@@ -617,6 +617,7 @@ const scenarios = {
     const visits = [];
     const visit = async (page) => {
       await page.addInitScript(watchScripts);
+      await page.waitForTimeout(WINDOW_MS);
       await page.goto(address(`#${link}`));
       await shown(page, link);
       visits.push(

@@ -1,5 +1,8 @@
 // How the calculator's speed is measured, by the tests and by `make bench` alike.
 
+/** After this a new window is at rest: Chromium renders its toolbar, for half a second of a core. */
+export const WINDOW_MS = 2000;
+
 /** Runs in the page: how long scripts of the calculator hold the page up. */
 export function watchScripts() {
   globalThis.ownScripts = [];

@@ -39,19 +39,28 @@ class Engine {
   start() {
     if (this.#state === "starting" || this.#state === "ready") return;
     this.#state = "starting";
+    // Where a link was followed, early.js has started a worker and kept what it said until now.
+    const early = globalThis.trainfitEarly;
+    globalThis.trainfitEarly = null;
     try {
-      this.#worker = new Worker(WORKER_URL, { type: "module" });
+      this.#worker = early?.worker ?? new Worker(WORKER_URL, { type: "module" });
     } catch (error) {
       this.#fail(`this browser did not start a worker (${error.message})`);
       return;
     }
-    this.#worker.addEventListener("message", (event) => this.#receive(event.data));
-    this.#worker.addEventListener("error", (event) => {
+    this.#watch(START_LIMIT_MS, "it did not start");
+    if (!early) this.#worker.postMessage({ type: "start" });
+    this.#worker.onmessage = this.#worker.onerror = (event) => this.#hear(event);
+    for (const event of early?.events ?? []) this.#hear(event);
+  }
+
+  #hear(event) {
+    if (event.type === "message") {
+      this.#receive(event.data);
+    } else {
       event.preventDefault();
       this.#fail(event.message || "a file of the calculator could not be loaded");
-    });
-    this.#worker.postMessage({ type: "start" });
-    this.#watch(START_LIMIT_MS, "it did not start");
+    }
   }
 
   /**
