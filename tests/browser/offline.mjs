@@ -1,6 +1,7 @@
 // Visits to the calculator with the profile of a folder, and what each left in the browser.
 
 import { openProfile, parameters, report } from "./harness.mjs";
+import { WINDOW_MS } from "./speed.mjs";
 
 const TIMEOUT_MS = 60_000;
 
@@ -13,13 +14,14 @@ try {
   await context.close();
 }
 
-async function visit({ link, query = "", isSettling = false, isDamaging = false }) {
+async function visit({ link, query = "", isSettling, isDamaging, isTimed }) {
   const page = await context.newPage();
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text());
   });
+  if (isTimed) await page.waitForTimeout(WINDOW_MS);
   await page.goto(`${parameters.url}calculator/${query}#${link}`);
   await page.waitForFunction(
     (wanted) => document.getElementById("tf-calculator")?.dataset.shown === wanted,

@@ -48,6 +48,7 @@ def audit(address: str, profile: str, chromium: str, folder: Path) -> dict[str, 
     return found
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("profile", PERFORMANCE)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page or "home")
 def test_lighthouse_is_content(

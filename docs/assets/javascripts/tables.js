@@ -489,7 +489,9 @@ async function reveal() {
     if (found !== row) found.classList.add("tf-target");
     focusedCard = null;
   }
-  if (row || found.matches("details")) found.scrollIntoView({ block: "center" });
+  if (!row && !found.matches("details")) return;
+  found.getBoundingClientRect(); // Firefox does not scroll to what was never laid out
+  found.scrollIntoView({ block: "center" });
 }
 
 if (modelPage) {
