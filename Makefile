@@ -45,7 +45,7 @@ test: venv npm chromium build  ## All tests, the browser's included (ARGS=... go
 	@# What measures time has the machine to itself; 5 says that ARGS chose nothing of a part.
 	@$(PY) -m pytest -m alone $(ARGS); alone=$$?; \
 	$(PY) -m pytest -m "not alone" --numprocesses auto --maxprocesses 4 \
-		--dist loadfile --no-loadscope-reorder $(ARGS); others=$$?; \
+		--dist worksteal $(ARGS); others=$$?; \
 	case "$$alone $$others" in "0 0" | "0 5" | "5 0") ;; *) exit 1 ;; esac
 
 .PHONY: test-firefox
