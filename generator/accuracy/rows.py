@@ -223,13 +223,27 @@ def optimizer_of(row: Row, catalog: Catalog) -> tuple[str, str]:
     return f"paged-{name}" if paged else name, implementation
 
 
+LOSSES: Mapping[str, str] = {
+    "none": "standard",
+    "no": "standard",
+    "unknown": "standard",
+    "triton_ce (not fused with lm_head)": "standard",
+    "chunked": "chunked",
+    "liger": "fused",
+    "unsloth": "fused",
+    "cut_cross_entropy": "fused",
+    "fused-linear CE (LC-CE)": "fused",
+    "yes (fusion)": "fused",
+    "yes (native fusion)": "fused",
+}
+"""What the loss column says, as the estimator calls it."""
+
+
 def _loss(row: Row) -> str:
-    text = _text(row, "loss").lower()
-    if text in ("none", "no", "", "triton_ce (not fused with lm_head)"):
-        return "standard"
-    if text.startswith("chunked"):
-        return "chunked"
-    return "fused"
+    text = _text(row, "loss") or "unknown"
+    if text not in LOSSES:
+        raise SkippedError(f"loss {text!r} is not known{did_you_mean(text[:60], LOSSES)}")
+    return LOSSES[text]
 
 
 def _says(row: Row, words: str) -> bool:
@@ -244,6 +258,18 @@ FRAMEWORK_WORDS = (
     *("prime-rl", "trainer", "hf", "opentau"),
 )
 """Tools by which the framework column is understood."""
+
+
+def find_framework_fault(text: str) -> str | None:
+    """Why a cell of the framework column names no tool, or None where it does or is empty."""
+    words = re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)*", text.lower())
+    if not text or any(
+        word == tool or word.startswith(f"{tool}-") for word in words for tool in FRAMEWORK_WORDS
+    ):
+        return None
+    hint = next(filter(None, (did_you_mean(word, FRAMEWORK_WORDS) for word in words)), "")
+    return f"names no known tool{hint or '; write tools with their releases'}"
+
 
 TRAINERS = ("trl", "accelerate", "trainer", "swift", "xtuner")
 """Names of a loop that lets go of the model's outputs before backward."""
@@ -278,6 +304,8 @@ def _torchtune_version(source: str) -> str | None:
 
 def _stack(row: Row) -> tuple[str, str | None]:
     """Stack id and version from the framework column."""
+    if fault := find_framework_fault(_text(row, "framework")):
+        raise SkippedError(f"framework {fault}")
     text = _text(row, "framework").lower()
     loss = _text(row, "loss").lower()
     strategy = _text(row, "strategy")

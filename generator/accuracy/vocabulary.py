@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from generator.accuracy.rows import (
-    FRAMEWORK_WORDS,
+    LOSSES,
     STRATEGIES,
     Row,
     SkippedError,
+    find_framework_fault,
     find_model_name,
     optimizer_of,
 )
@@ -39,11 +39,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "compute_dtype": ("bf16", "fp16", "fp32", "unknown"),
     "activation_checkpointing": ("none", "full", "selective", "unknown"),
     "attention": ("flash", "sdpa", "eager", "unknown"),
-    "loss": (
-        *("none", "no", "chunked", "liger", "unsloth", "cut_cross_entropy", "unknown"),
-        *("triton_ce (not fused with lm_head)", "fused-linear CE (LC-CE)"),
-        *("yes (fusion)", "yes (native fusion)"),
-    ),
+    "loss": tuple(LOSSES),
     "cpu_offload": ("none", "paged", "unknown"),
 }
 """Cells of `memory.csv` that take one of a few words."""
@@ -78,14 +74,8 @@ def unknown_in_memory_row(
     card = find_card(row["gpu"], catalog.cards)
     if row["gpu"] and card.reason:
         yield "gpu", card.reason
-    words = re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)*", row["framework"].lower())
-    if words and not any(_begins(word, FRAMEWORK_WORDS) for word in words):
-        hint = next(filter(None, (did_you_mean(word, FRAMEWORK_WORDS) for word in words)), "")
-        yield "framework", f"names no known tool{hint or '; write tools with their releases'}"
-
-
-def _begins(word: str, tools: Iterable[str]) -> bool:
-    return any(word == tool or word.startswith(f"{tool}-") for tool in tools)
+    if fault := find_framework_fault(row["framework"]):
+        yield "framework", fault
 
 
 def unknown_in_throughput_row(

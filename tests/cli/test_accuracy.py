@@ -63,3 +63,22 @@ def test_a_damaged_row_is_left_out_and_says_why(
     path.write_text(f"{MEMORY}\n{ROW},{reading}\n", encoding="utf-8")
     assert run(str(path)) == 0
     assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("loss,Liger", "loss 'Liger' is not known; did you mean \"liger\"?"),
+        ("framework,torchtun 0.6", 'framework names no known tool; did you mean "torchtune" or "torch"?'),
+        ("framework,a script", "framework names no known tool; write tools with their releases"),
+    ],
+)
+def test_a_word_that_nobody_knows_is_not_taken_for_the_usual_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], column: str, told: str
+) -> None:
+    name, word = column.split(",")
+    path = tmp_path / "rows.csv"
+    row = ROW.replace(",full,", ",lora,", 1)
+    path.write_text(f"{MEMORY},{name}\n{row},12,false,{word}\n", encoding="utf-8")
+    assert run(str(path)) == 0
+    assert told in capsys.readouterr().out
