@@ -32,6 +32,8 @@ def renamed(old: str, new: str) -> dict[str, Any]:
         ("num_key_value_heads", "numKeyValueHeads"),
         ("num_key_value_heads", "num-key-value-heads"),
         ("num_key_value_heads", "Num_Key_Value_Heads"),
+        ("num_key_value_heads", "num_kv_heads"),
+        ("num_key_value_heads", "n_head_kv"),
         ("tie_word_embeddings", "tie_word_embedings"),
         ("attention_bias", "atention_bais"),
         ("head_dim", "head_dims"),

@@ -264,6 +264,12 @@ class Reader:
         )
 
 
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "num_key_value_heads": ("num_kv_heads", "n_kv_heads", "n_head_kv", "kv_n_heads", "num_kv_head"),
+}
+"""What other families call an optional field whose default means another architecture."""
+
+
 def misspelt(name: str, wanted: str) -> str:
     """What to tell about a field that nobody reads and that is another one with a slip."""
     return (
@@ -303,8 +309,11 @@ def _misspelt(
     """A field that nobody reads and that is one of `names` with a slip, or nothing."""
     for key in level:
         # Fields with an underscore in front are private to the class that wrote them.
-        is_open = not key.startswith("_") and (path, key) not in questions.asked
-        if is_open and key not in KNOWN_KEYS and any(is_misspelling(key, name) for name in names):
+        if key.startswith("_") or (path, key) in questions.asked:
+            continue
+        if any(key in OTHER_NAMES.get(name, ()) for name in names):
+            return key
+        if key not in KNOWN_KEYS and any(is_misspelling(key, name) for name in names):
             return key
     return ""
 
