@@ -69,7 +69,7 @@ def test_a_damaged_row_is_left_out_and_says_why(
     ("column", "told"),
     [
         ("loss,Liger", "loss 'Liger' is not known; did you mean \"liger\"?"),
-        ("framework,torchtun 0.6", 'framework names no known tool; did you mean "torchtune" or "torch"?'),
+        ("framework,torchtun 0.6", 'no known tool; did you mean "torchtune" or "torch"?'),
         ("framework,a script", "framework names no known tool; write tools with their releases"),
     ],
 )
