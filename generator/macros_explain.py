@@ -24,8 +24,8 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlencode
 
+from generator.calculator_link import calculator_fragment
 from generator.core import flops
 from generator.core.fit import FIT_PERCENT
 from generator.core.flops import TrainingFlops
@@ -117,15 +117,13 @@ def calculator(label: str, **request: Any) -> str:
     from generator import macros
 
     macros.estimate(**request)
-    pairs = [("v", "1")]
-    for key, value in request.items():
-        if key == "model" and isinstance(value, int):
-            pairs.append(("model.num_parameters", str(value)))
-        elif isinstance(value, dict):
-            pairs += [(f"{key}.{inner}", str(item)) for inner, item in value.items()]
-        else:
-            pairs.append((key, str(value)))
-    return f'<a href="../../calculator/#{urlencode(pairs)}">{escape(label)}</a>'
+    model = request["model"]
+    if isinstance(model, int):
+        model = {"num_parameters": model}
+    fragment = calculator_fragment({**request, "model": model})
+    if fragment is None:
+        raise ValueError(f"no link can carry {label!r}")
+    return f'<a href="../../calculator/#{escape(fragment)}">{escape(label)}</a>'
 
 
 def training_flops(

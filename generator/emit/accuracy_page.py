@@ -8,9 +8,9 @@ from typing import Any
 
 from generator.accuracy.bars import METHODS, PLACES, Bar, bars
 from generator.accuracy.constants import constants
-from generator.accuracy.links import calculator_fragment
 from generator.accuracy.others import Calculator, calculators
 from generator.accuracy.score import RowScore, score
+from generator.calculator_link import calculator_fragment
 from generator.core.units import GB
 from generator.emit import accuracy_plots as plots
 from generator.emit.figures import Picture

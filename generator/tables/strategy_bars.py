@@ -5,10 +5,9 @@ Columns: the lines of the core's ledger at the peak, for the default optimizer a
 workload.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
+from generator.calculator_link import calculator_fragment
 from generator.core.api import LINES
 from generator.core.fit import FIT_PERCENT
 from generator.core.units import GB
@@ -88,21 +87,6 @@ def _marked(scale_bytes: float) -> tuple[int, ...]:
     return tuple(reversed(marked))
 
 
-def calculator_fragment(
-    *, model: str, method: str, strategy: str, num_gpus: int, sequence_length: int
-) -> str:
-    """The calculator's state of a set-up; what is at its default stays in for clarity."""
-    fields: Sequence[tuple[str, object]] = (
-        ("v", 1),
-        ("model", model),
-        ("method", method),
-        ("strategy", strategy),
-        *([("num_gpus", num_gpus)] if num_gpus > 1 else []),
-        ("sequence_length", sequence_length),
-    )
-    return urlencode(fields)
-
-
 def build(view: ModelView, optimizer: str) -> StrategyBars:
     """The bars, most replicated first."""
     workload = view.axes.workloads[0].workload
@@ -113,6 +97,15 @@ def build(view: ModelView, optimizer: str) -> StrategyBars:
             part = view.part(method, optimizer, strategy)
             sharded = strategy.startswith("zero-")
             num_gpus = NODE_GPUS if sharded else part.gpu_counts[0]
+            request = {
+                "model": view.matrix.entry.id,
+                "method": method,
+                "strategy": strategy,
+                "num_gpus": num_gpus,
+                "sequence_length": workload.sequence_length,
+            }
+            fragment = calculator_fragment(request)
+            assert fragment is not None  # only a large config is too much for a link
             bars.append(
                 StrategyBar(
                     method=method,
@@ -120,13 +113,7 @@ def build(view: ModelView, optimizer: str) -> StrategyBars:
                     num_gpus=num_gpus,
                     lines=part.lines(num_gpus=num_gpus, workload=0),
                     table_id=table_id(method, optimizer, strategy),
-                    calculator=calculator_fragment(
-                        model=view.matrix.entry.id,
-                        method=method,
-                        strategy=strategy,
-                        num_gpus=num_gpus,
-                        sequence_length=workload.sequence_length,
-                    ),
+                    calculator=fragment,
                 )
             )
     scale = SCALE_ROOM * max(bar.total_bytes for bar in bars)

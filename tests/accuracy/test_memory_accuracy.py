@@ -2,25 +2,23 @@
 
 import json
 import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from generator.accuracy.bars import Bar, bars
-from generator.accuracy.links import calculator_fragment
 from generator.accuracy.rows import SkippedError, measured_case
 from generator.accuracy.score import RowScore, errors, percentile
+from generator.calculator_link import calculator_fragment
 from generator.core.request import parse
 from generator.emit import accuracy_page as page
 from generator.load import load_catalog
 from generator.measurements.columns import MEMORY
 from generator.measurements.reader import read_table
+from tests.calculator_links import decoded
 
 ROOT = Path(__file__).resolve().parents[2]
-STATE = ROOT / "docs" / "assets" / "calculator" / "state.js"
 
 
 @cache
@@ -112,28 +110,6 @@ def test_errors_are_absolute_and_signed() -> None:
     assert errors([RowScore(id="none")]) is None
 
 
-def _decoded(fragments: list[str]) -> list[dict[str, Any]]:
-    """What the calculator makes of fragments: its problems and its request for each."""
-    program = (
-        f"import {{ decode, toRequest }} from {json.dumps(STATE.as_uri())};"
-        'import { readFileSync } from "node:fs";'
-        "const all = JSON.parse(readFileSync(0)).map((text) => {"
-        "  const found = decode(text);"
-        "  return { problems: found.problems, request: toRequest(found.state) };"
-        "});"
-        "process.stdout.write(JSON.stringify(all));"
-    )
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", program],
-        input=json.dumps(fragments),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
-
-
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js runs the calculator's code")
 def test_links_open_the_row_in_the_calculator() -> None:
     catalog = load_catalog()
@@ -143,7 +119,7 @@ def test_links_open_the_row_in_the_calculator() -> None:
 
     assert len(carried) > 0.95 * len(requests)
     for (request, _), found in zip(
-        carried, _decoded([fragment for _, fragment in carried]), strict=True
+        carried, decoded([fragment for _, fragment in carried]), strict=True
     ):
         assert found["problems"] == []
         assert found["request"]["card"] == request["card"]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import posixpath
 import re
+import shutil
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -16,6 +17,7 @@ from generator.core.errors import ERROR_CODES
 from generator.emit import permalinks
 from generator.load import load_catalog
 from generator.matrix import read_axes
+from tests.calculator_links import decoded
 from tests.site.html import SCRIPT_BODY, Page, attribute
 
 MAX_PAGE_BYTES = 150_000
@@ -85,6 +87,26 @@ def test_every_link_and_anchor_resolves(site: Path, pages: dict[str, Page]) -> N
             if is_missing or is_lost:
                 broken.append((page.path, reference))
     assert broken == []
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js runs the calculator's code")
+def test_every_link_into_the_calculator_is_understood(pages: dict[str, Page]) -> None:
+    fragments = sorted(
+        {
+            urlsplit(reference).fragment
+            for page in pages.values()
+            for reference in page.references
+            if "calculator/#" in reference and "=" in reference
+        }
+    )
+
+    assert len(fragments) > len(load_catalog().models)
+    refused = [
+        (fragment, found["problems"])
+        for fragment, found in zip(fragments, decoded(fragments), strict=True)
+        if found["problems"]
+    ]
+    assert refused == []
 
 
 def test_no_page_loads_anything_from_elsewhere(pages: dict[str, Page]) -> None:

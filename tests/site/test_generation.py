@@ -271,9 +271,9 @@ def test_strategy_bars_are_the_core_s_figures(generated: Generated) -> None:
             link = row.split("calculator/#")[1].split('"')[0]
             state = dict(parse_qsl(html.unescape(link)))
             assert state.pop("v") == "1"
-            request: dict[str, Any] = {**state, "sequence_length": int(state["sequence_length"])}
-            if "num_gpus" in state:
-                request["num_gpus"] = int(state["num_gpus"])
+            request: dict[str, Any] = {
+                key: int(value) if value.isdigit() else value for key, value in state.items()
+            }
             answer = ask(generated, **request)
             per_gpu = answer["per_gpu"]
             assert {**bar.lines, "total": bar.total_bytes} == per_gpu

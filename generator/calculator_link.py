@@ -1,4 +1,4 @@
-"""A scored row as a link that opens the calculator with the same set-up.
+"""A request as a link that opens the calculator with the same set-up.
 
 The fragment is the calculator's own format, which leaves out defaults; a config travels in base64.
 """
@@ -21,8 +21,9 @@ def calculator_fragment(request: Mapping[str, Any]) -> str | None:
     """The fragment without `#`, or None where a link cannot carry the request.
 
     Args:
-        request: A request with every default filled in: the calculator sends its own where a link
-            leaves something out, and they would stand against the tool's.
+        request: A request. One with a training stack has that stack's defaults filled in: the
+            calculator sends its own where a link leaves something out, and they would stand
+            against the tool's.
     """
     model = request["model"]
     if isinstance(model, str):
