@@ -67,6 +67,9 @@ class Representation:
     modified: float
 
 
+LAST_PORT = 65535
+
+
 class SiteServer(ThreadingHTTPServer):
     """A server of one folder; as a context manager it runs in a thread of its own.
 
@@ -281,11 +284,17 @@ def page_policy(directory: Path) -> str | None:
     return parser.policy
 
 
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: choose 0 to {LAST_PORT}")
+    return int(text)
+
+
 def main() -> int:
     """Serve until Ctrl-C."""
     parser = argparse.ArgumentParser(description="Serve the built site on this machine.")
     parser.add_argument("--directory", type=Path, default=Path("site"), help="the built site")
-    parser.add_argument("--port", type=int, default=8000, help="0 takes any free port")
+    parser.add_argument("--port", type=_port, default=8000, help="0 takes any free port")
     parser.add_argument("--base", default="/", help="sub-path to serve below, as /trainfit/")
     parser.add_argument(
         "--csp", action="store_true", help="also send the pages' Content-Security-Policy as header"

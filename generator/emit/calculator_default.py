@@ -17,6 +17,7 @@ from generator.core.launch import TOOLS
 from generator.core.params import num_parameters
 from generator.core.units import format_gb
 from generator.emit.bars import COMPONENTS, segments
+from generator.tables.reference_cards import REFERENCE_CARD_IDS
 
 DEFAULT_MODEL = "llama-3.1-8b"
 """The calculator's; everything else has the core's defaults."""
@@ -59,6 +60,13 @@ def _card(card: Card) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if value is not None}
 
 
+def _fame(card: Card) -> int:
+    """The place of a card in a list: what most people mean by "H100" stands before its kin."""
+    if card.id in REFERENCE_CARD_IDS:
+        return REFERENCE_CARD_IDS.index(card.id)
+    return len(REFERENCE_CARD_IDS)
+
+
 def catalogue(catalog: Catalog) -> dict[str, Any]:
     """What the controls offer: ids, names, and what a list shows beside a name."""
     return {
@@ -73,7 +81,7 @@ def catalogue(catalog: Catalog) -> dict[str, Any]:
             }
             for entry in catalog.models.values()
         ],
-        "cards": [_card(card) for card in catalog.cards.values()],
+        "cards": [_card(card) for card in sorted(catalog.cards.values(), key=_fame)],
         "optimizers": [{"id": each.id, "name": each.name} for each in catalog.optimizers.values()],
         "stacks": [
             {"id": each.id, "name": each.name, "defaults": dict(each.defaults)}

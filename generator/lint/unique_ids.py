@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from generator.lint.rule import Context
 from generator.load import Document
@@ -18,8 +19,15 @@ def _names(document: Document) -> list[tuple[str, object]]:
 
 
 def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:  # noqa: ARG001
-    """Reports every name that an earlier file of the same kind has taken."""
-    taken: dict[tuple[str, str], str] = {}
+    """Reports every name that another file of the same kind has taken.
+
+    A name belongs to the file that is called so, and else to the first that has it.
+    """
+    taken = {
+        (document.kind.name, str(document.data.get("id"))): document.path
+        for document in documents
+        if Path(document.path).stem == document.data.get("id")
+    }
     for document in documents:
         for key, name in _names(document):
             if not isinstance(name, str):

@@ -115,6 +115,38 @@ const scenarios = {
     });
   },
 
+  /** Names typed into a list's box, each left by a key: what stands there then, and what is told. */
+  async names() {
+    return withPage(async (page, record) => {
+      await page.goto(address());
+      const found = [];
+      for (const [label, typed, key] of parameters.names) {
+        const box = page.getByRole("combobox", { name: label });
+        await box.fill(typed);
+        await page.keyboard.press(key);
+        const told = await page.locator(`#tf-${label.toLowerCase()}-problem`).innerText();
+        if (key === "Enter" && told !== "") await page.keyboard.press("Escape");
+        found.push([await box.inputValue(), told]);
+      }
+      return { found, ...record };
+    });
+  },
+
+  /** Training stacks, one after the other: the address after each. */
+  async stacks() {
+    return withPage(async (page, record) => {
+      await page.goto(address(`#${parameters.link}`));
+      await shown(page, parameters.link);
+      const links = [];
+      for (const name of parameters.stacks) {
+        await page.getByLabel("Training stack").selectOption({ label: name });
+        await page.waitForTimeout(400); // the address follows with a delay
+        links.push(await page.evaluate(() => location.hash.slice(1)));
+      }
+      return { links, ...record };
+    });
+  },
+
   /** A link, then a change of control: the answer after each, and the address at the end. */
   async link_then_change() {
     return withPage(async (page, record) => {
@@ -507,26 +539,34 @@ const scenarios = {
       await allowClipboard(context);
       await page.goto(address(`#${parameters.link}`));
       await shown(page, parameters.link);
-      const tabTo = async (selector) => {
+      // By its name where it has one: what is drawn anew on the way is found all the same.
+      const tabTo = async (selector, name = null) => {
         // Past the end of the page lies the browser itself, which need not lead back.
-        const isBehind = await page.evaluate((wanted) => {
-          const target = document.querySelector(wanted);
-          const position = target && document.activeElement.compareDocumentPosition(target);
-          return (position & Node.DOCUMENT_POSITION_PRECEDING) !== 0;
-        }, selector);
+        const isBehind = await page.evaluate(
+          ([wanted, text]) => {
+            const target = [...document.querySelectorAll(wanted)].find(
+              (each) => text === null || each.textContent === text,
+            );
+            const position = target && document.activeElement.compareDocumentPosition(target);
+            return (position & Node.DOCUMENT_POSITION_PRECEDING) !== 0;
+          },
+          [selector, name],
+        );
+        const isThere = () =>
+          page.evaluate(
+            ([wanted, text]) =>
+              document.activeElement.matches(wanted) &&
+              (text === null || document.activeElement.textContent === text),
+            [selector, name],
+          );
         for (let presses = 0; presses < 150; presses += 1) {
-          if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector))
-            return;
+          if (await isThere()) return;
           await page.keyboard.press(isBehind ? "Shift+Tab" : "Tab");
         }
-        throw new Error(`Tab does not reach ${selector}`);
+        throw new Error(`Tab does not reach ${name ?? selector}`);
       };
       const button = async (name) => {
-        await page.evaluate((wanted) => {
-          for (const each of document.querySelectorAll("#tf-calculator button"))
-            each.toggleAttribute("data-wanted", each.textContent === wanted);
-        }, name);
-        await tabTo("[data-wanted]");
+        await tabTo("#tf-calculator button", name);
         await page.keyboard.press("Enter");
       };
       const state = () =>

@@ -4,6 +4,7 @@ import base64
 import json
 import random
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -151,6 +152,52 @@ def test_a_size_can_stand_in_for_a_card(browse: RunNode, site_url: str, catalog:
     assert "of 140 GB per GPU" in seen["headline"]
     assert "Card with 140 GB" in seen["chosenCell"]
     assert seen["errors"] == []
+
+
+NAMES = [
+    ("Card", "4090", "Enter", "NVIDIA GeForce RTX 4090"),
+    ("Card", "h100", "Enter", "NVIDIA H100 SXM5 80 GB"),
+    ("Card", "h200", "Tab", "NVIDIA H200 SXM 141 GB"),
+    ("Card", "200", "Escape", "NVIDIA H200 SXM 141 GB"),
+    ("Model", "llama 3 8b", "Enter", "Llama 3 8B"),
+    ("Model", "meta-llama/Llama-3.1-8B-Instruct", "Enter", "Llama 3.1 8B"),
+    ("Model", "qwen 7b", "Tab", "Qwen 7B"),
+    ("Model", "13b", "Enter", "13,000,000,000 parameters"),
+]
+"""What is typed into which list, the key that ends it, and what stands there then."""
+
+
+def test_a_typed_name_is_what_most_people_mean_by_it(browse: RunNode, site_url: str) -> None:
+    seen = browse(SCRIPT, scenario="names", url=site_url, names=[each[:3] for each in NAMES])
+
+    assert seen["found"] == [[expected, ""] for *_, expected in NAMES]
+    assert seen["errors"] == []
+
+
+@pytest.mark.parametrize("key", ["Enter", "Tab"])
+def test_a_name_that_nothing_has_is_told_and_the_former_stays(
+    browse: RunNode, site_url: str, key: str
+) -> None:
+    names = [("Card", "Voodoo 2", key), ("Model", "Nobody-7B", key)]
+    seen = browse(SCRIPT, scenario="names", url=site_url, names=names)
+
+    (card, about_card), (model, about_model) = seen["found"]
+    assert (card, model) == ("NVIDIA H100 SXM5 80 GB", "Llama 3.1 8B")
+    assert about_card.startswith(
+        "Nothing is named “Voodoo 2”; NVIDIA H100 SXM5 80 GB is still used."
+    )
+    assert about_model.startswith("Nothing is named “Nobody-7B”; Llama 3.1 8B is still used.")
+
+
+def test_a_stack_takes_its_own_settings_along_when_it_goes(browse: RunNode, site_url: str) -> None:
+    link = "v=1&model=llama-3.1-8b&method=lora&optimizer=lion"
+    stacks = ["Unsloth", "TRL SFTTrainer", "Generic"]
+    seen = browse(SCRIPT, scenario="stacks", url=site_url, link=link, stacks=stacks)
+
+    unsloth, trl, generic = (dict(parse_qsl(each)) for each in seen["links"])
+    assert (unsloth["loss"], unsloth["optimizer"]) == ("fused", "adamw-8bit")
+    assert (trl["loss"], trl["attention"]) == ("chunked", "sdpa")
+    assert generic == {"v": "1", "model": "llama-3.1-8b", "method": "lora"}
 
 
 SUGGESTIONS = {

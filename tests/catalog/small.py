@@ -62,7 +62,7 @@ vocab_size = 32_000
 tie_word_embeddings = false
 
 [expected]
-num_parameters = 1_000_000_000
+num_parameters = 256_911_360
 match = "exact"
 
 [sources.config]

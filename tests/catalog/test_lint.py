@@ -387,6 +387,28 @@ def test_a_rule_finds_its_damage(root: Path, name: str, old: str, new: str, expe
     assert len(found) == 1, findings(root)
 
 
+def test_a_name_belongs_to_the_file_that_is_called_so(root: Path) -> None:
+    text = (root / CARD).read_text(encoding="utf-8").replace('"tc-24gb"', '"test-card-24gb"')
+    text = text.replace('id = "test-card-24gb"', 'id = "aa-24gb"')
+    (root / "cards" / "aa-24gb.toml").write_text(text, encoding="utf-8")
+    (line,) = findings(root)
+    assert line == (
+        'catalog/cards/aa-24gb.toml: aliases[0]: "test-card-24gb" is taken by'
+        " catalog/cards/test-card-24gb.toml; choose another name [duplicate-id]"
+    )
+
+
+def test_a_model_says_how_many_parameters_it_has(root: Path) -> None:
+    path = root / MODEL
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("256_911_360", "256_911_361"), encoding="utf-8")
+    (line,) = findings(root)
+    assert line.startswith(
+        f"catalog/{MODEL}: expected.num_parameters: the source and the core count differently;"
+    )
+    assert "expected 256911360, as the core counts from the config, got 256911361" in line
+
+
 def test_two_files_cannot_share_a_name(root: Path) -> None:
     text = (root / CARD).read_text(encoding="utf-8").replace("test-card-24gb", "zz-24gb")
     (root / "cards" / "zz-24gb.toml").write_text(text, encoding="utf-8")

@@ -38,7 +38,7 @@ def test_the_small_catalog_loads(root: Path) -> None:
     assert catalog.stacks["test-stack"].context_bytes == 500_000_000
     model = catalog.models["test-1b"]
     assert model.expected is not None
-    assert model.expected.num_parameters == 1_000_000_000
+    assert model.expected.num_parameters == 256_911_360
     assert model.model.num_hidden_layers == 2
     assert model.model is model.model
 
@@ -164,7 +164,7 @@ def test_a_table_stands_for_a_list_of_pairs(root: Path) -> None:
         ),
         pytest.param(
             "models/test-1b.toml",
-            "num_parameters = 1_000_000_000",
+            "num_parameters = 256_911_360",
             'num_parameters = "1B"',
             "catalog/models/test-1b.toml: expected.num_parameters: wrong value"
             ' (expected an integer, got "1B") [wrong-type]',

@@ -37,6 +37,8 @@ FIRST_HITS = {
     "fsdp": "explain/sharding/",
     "qlora": "explain/lora-and-qlora/",
     "oom": "explain/out-of-memory/",
+    "tried to allocate": "explain/out-of-memory/",
+    "cuda out of memory tried to allocate": "explain/out-of-memory/",
     "out of memory": "explain/out-of-memory/",
     "adafactor": "explain/optimizers/",
     "chunked loss": "explain/loss/",

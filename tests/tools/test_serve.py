@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tools.serve import SiteServer, page_policy
+from tools.serve import SiteServer, main, page_policy
 
 POLICY = "default-src 'self'"
 
@@ -153,3 +153,16 @@ def test_head_tells_the_length_without_a_body(server: SiteServer) -> None:
     response, body = get(server, "/trainfit/models/a/", method="HEAD")
 
     assert (response.status, response.headers["Content-Length"], body) == (200, "20", b"")
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "abc", "8000.5"])
+def test_what_is_no_port_is_refused_in_words(
+    port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["serve.py", f"--port={port}"])
+
+    with pytest.raises(SystemExit) as refused:
+        main()
+
+    assert refused.value.code == 2
+    assert f"'{port}' is no port: choose 0 to 65535" in capsys.readouterr().err

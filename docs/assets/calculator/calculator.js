@@ -160,6 +160,9 @@ class Calculator {
         ),
         this.assumptionsBox,
       );
+    new IntersectionObserver(([entry]) => {
+      this.root.dataset.verdict = entry.isIntersecting ? "seen" : "away";
+    }).observe(this.headBox);
     this.root.prepend(this.problems);
     this.root.append(this.live, this.strip);
     addEventListener("hashchange", () => {
@@ -234,9 +237,18 @@ class Calculator {
       this.#change({ "card.memory_gb": value.memory_gb });
       return;
     }
-    const own =
-      key === "stack" ? this.catalogue.stacks.find((stack) => stack.id === value).defaults : {};
-    this.#change({ [key]: value, ...own });
+    this.#change({ [key]: value, ...(key === "stack" ? this.#settingsOfStack(value) : {}) });
+  }
+
+  /** What a stack sets by itself; what the one before it had set goes back to the usual. */
+  #settingsOfStack(id) {
+    const settingsOf = (wanted) =>
+      this.catalogue.stacks.find((stack) => stack.id === wanted).defaults;
+    const usual = defaultState();
+    const left = Object.entries(settingsOf(this.state.stack)).filter(
+      ([key, value]) => this.state[key] === value,
+    );
+    return { ...Object.fromEntries(left.map(([key]) => [key, usual[key]])), ...settingsOf(id) };
   }
 
   /** Sets what a file says, and returns it in words. */

@@ -1,5 +1,5 @@
-/* A text box with a searchable list, after the ARIA 1.2 combobox pattern (list autocomplete,
-   manual choice). */
+/* A text box with a searchable list, after the ARIA 1.2 combobox pattern (list autocomplete). What
+   is marked when the box is left is chosen; Escape takes back what was typed. */
 
 import { el } from "./dom.js";
 
@@ -9,6 +9,22 @@ function matches(option, words) {
   return words.every((word) => option.search.includes(word));
 }
 
+// Names of models are pasted with their owner and stage, which ids leave out.
+const STAGES = new Set(["hf", "instruct", "it", "chat", "base"]);
+
+/** What is typed, as words to look for; those of a stage count where they stand alone. */
+function wordsOf(query) {
+  const words = query.toLowerCase().split(/[\s/_-]+/).filter(Boolean);
+  const telling = words.filter((word) => !STAGES.has(word));
+  return telling.length > 0 ? telling : words;
+}
+
+/** Whether all words are whole ones, as `3` is in "Llama 3 8B" and not in "Llama 3.1 8B". */
+function isWhole(option, words) {
+  const tokens = option.search.split(/[\s/_-]+/);
+  return words.every((word) => tokens.includes(word));
+}
+
 /**
  * @param {object} settings
  * @param {string} settings.id id of the text box
@@ -16,9 +32,21 @@ function matches(option, words) {
  * @param {() => {value: string, label: string, detail: string, search: string}[]} settings.options
  * @param {(typed: string) => (object|null)} [settings.extra] an option made from what is typed,
  *   such as a parameter count: `{value, label, detail}`
+ * @param {boolean} [settings.isExtraLast] whether a match goes before that option
+ * @param {(option: object) => number} [settings.distance] orders what matches equally well
  * @param {(value: unknown) => void} settings.onChoose
+ * @param {(typed: string) => void} settings.onMiss told what was typed and is nothing
  */
-export function combobox({ id, describedBy, options, extra, onChoose }) {
+export function combobox({
+  id,
+  describedBy,
+  options,
+  extra,
+  isExtraLast = false,
+  distance = () => 0,
+  onChoose,
+  onMiss,
+}) {
   const listId = `${id}-list`;
   const input = el("input", {
     id,
@@ -38,6 +66,7 @@ export function combobox({ id, describedBy, options, extra, onChoose }) {
   let shown = [];
   let active = -1;
   let currentLabel = "";
+  let hasTyped = false; // since the last choice
 
   const close = () => {
     list.hidden = true;
@@ -61,16 +90,20 @@ export function combobox({ id, describedBy, options, extra, onChoose }) {
 
   const choose = (option) => {
     close();
+    hasTyped = false;
     currentLabel = option.label;
     input.value = option.label;
     onChoose(option.value);
   };
 
   const open = (query) => {
-    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(query);
     const found = options().filter((option) => matches(option, words));
-    const made = extra?.(query) ?? null;
-    shown = [...(made === null ? [] : [made]), ...found.slice(0, MAX_SHOWN)];
+    const farness = (option) => (isWhole(option, words) ? 0 : 1000) + distance(option);
+    if (words.length > 0) found.sort((left, right) => farness(left) - farness(right));
+    const made = [extra?.(query) ?? []].flat();
+    const listed = found.slice(0, MAX_SHOWN);
+    shown = isExtraLast ? [...listed, ...made] : [...made, ...listed];
     const rows = shown.map((option, index) => {
       const row = el(
         "li",
@@ -108,12 +141,24 @@ export function combobox({ id, describedBy, options, extra, onChoose }) {
     mark(query !== "" && shown.length > 0 ? 0 : -1);
   };
 
-  input.addEventListener("input", () => open(input.value));
   input.addEventListener("focus", () => input.select());
   input.addEventListener("click", () => {
     if (list.hidden) open(input.value === currentLabel ? "" : input.value);
   });
+  /** Takes what is marked; where something was typed that is nothing, says so. */
+  const settle = () => {
+    const typed = input.value.trim();
+    if (!list.hidden && shown[active] !== undefined) choose(shown[active]);
+    else if (!list.hidden && shown.length === 0 && typed !== "") onMiss(typed);
+  };
+
+  input.addEventListener("input", () => {
+    hasTyped = true;
+    open(input.value);
+  });
   input.addEventListener("blur", () => {
+    if (hasTyped) settle();
+    hasTyped = false;
     close();
     input.value = currentLabel;
   });
@@ -129,10 +174,11 @@ export function combobox({ id, describedBy, options, extra, onChoose }) {
       mark(Math.min(Math.max(active + step, 0), shown.length - 1));
     } else if (event.key === "Enter") {
       event.preventDefault();
-      if (!list.hidden && shown[active] !== undefined) choose(shown[active]);
+      settle();
     } else if (event.key === "Escape" && !list.hidden) {
       event.preventDefault();
       event.stopPropagation();
+      hasTyped = false;
       close();
       input.value = currentLabel;
     }

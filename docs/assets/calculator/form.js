@@ -253,17 +253,28 @@ export async function buildForm({ catalogue, onChange, importer }) {
     ]);
   }
 
-  /** `labelOf` gets the field's value and the whole state. */
-  function picker(field, options, extra, labelOf) {
+  /** `labelOf` gets the field's value and the whole state; `remedy` is for an unknown name. */
+  function picker(field, labelOf, { remedy, ...choices }) {
+    const id = controlId(field.key);
+    const problem = problemLine(field.key);
+    problem.setAttribute("role", "alert");
+    let label = "";
     const box = combobox({
-      id: controlId(field.key),
-      describedBy: `${controlId(field.key)}-help`,
-      options,
-      extra,
+      id,
+      describedBy: `${id}-help ${id}-problem`,
+      ...choices,
       onChoose: (value) => onChange(field.key, value),
+      onMiss: (typed) => {
+        problem.hidden = false;
+        setText(problem, `Nothing is named ${quoted(typed)}; ${label} is still used. ${remedy}`);
+      },
     });
-    showers.set(field.key, (value, state) => box.show(labelOf(value, state)));
-    return [labelLine(field), box.root, helpLine(field)];
+    showers.set(field.key, (value, state) => {
+      label = labelOf(value, state);
+      problem.hidden = true;
+      box.show(label);
+    });
+    return [labelLine(field), box.root, problem, helpLine(field)];
   }
 
   const modelOptions = catalogue.models.map((model) => ({
@@ -271,14 +282,16 @@ export async function buildForm({ catalogue, onChange, importer }) {
     label: model.name,
     detail: model.num_parameters === undefined ? model.id : parameters(model.num_parameters),
     search:
-      `${model.id} ${model.name} ${model.hugging_face ?? ""} ${model.family ?? ""}`.toLowerCase(),
+      [model.id, model.name, model.hugging_face, model.family, ...model.aliases]
+        .join(" ")
+        .toLowerCase(),
   }));
   const cardOptions = catalogue.cards.map((card) => ({
     value: card.id,
     label: card.name,
     detail: `${count(card.memory_marketed_gb)} GB`,
     search:
-      `${card.id} ${card.name} ${card.vendor ?? ""} ${card.memory_marketed_gb}gb`.toLowerCase(),
+      `${card.id} ${card.name} ${card.vendor} ${card.memory_marketed_gb}gb`.toLowerCase(),
   }));
   cardOptions.push({ value: null, label: "No card", detail: "bytes only", search: "no card none" });
   const sizeOption = (typed) => {
@@ -304,7 +317,13 @@ export async function buildForm({ catalogue, onChange, importer }) {
     const labelOf = (model) =>
       typeof model === "string" ? nameOf(modelOptions, model) : describeOwnModel(model);
     return fieldBox(field, "div", [
-      ...picker(field, () => modelOptions, parameterOption, labelOf),
+      ...picker(field, labelOf, {
+        options: () => modelOptions,
+        extra: parameterOption,
+        // The shortest name that has all words says the least beside them.
+        distance: (option) => option.label.length,
+        remedy: "Paste the model's config.json below, or type its number of parameters.",
+      }),
       importer,
     ]);
   }
@@ -318,12 +337,17 @@ export async function buildForm({ catalogue, onChange, importer }) {
         "div",
         picker(
           field,
-          () => cardOptions,
-          sizeOption,
           (id, state) =>
             state["card.memory_gb"] === null
               ? nameOf(cardOptions, id)
               : ownCardName(state["card.memory_gb"]),
+          // 4090 is the name of a card before it is a size.
+          {
+            options: () => cardOptions,
+            extra: sizeOption,
+            isExtraLast: true,
+            remedy: "Type the card's size in GB.",
+          },
         ),
       );
     }

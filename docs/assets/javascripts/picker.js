@@ -91,6 +91,12 @@ async function update() {
   return link.href;
 }
 
+/** As the page names it: without the vendor, with the size. */
+function cardName({ name, vendor, memory_marketed_gb: size }) {
+  const own = name.replace(`${vendor} `, "");
+  return own.includes(`${size} GB`) ? own : `${own} ${size} GB`;
+}
+
 async function start() {
   const [models, cards] = await Promise.all([json("models.json"), json("cards.json")]);
   const option = (value, text) => Object.assign(document.createElement("option"), { value, textContent: text });
@@ -105,7 +111,7 @@ async function start() {
       const group = document.createElement("optgroup");
       group.label = vendor;
       listed.sort((a, b) => a.memory_marketed_gb - b.memory_marketed_gb || a.name.localeCompare(b.name));
-      group.append(...listed.map((card) => option(card.id, card.name)));
+      group.append(...listed.map((card) => option(card.id, cardName(card))));
       return group;
     }),
   );
@@ -118,5 +124,7 @@ form.addEventListener("submit", async (event) => {
   if (href) location.assign(href);
 });
 form.addEventListener("change", update);
+// What stands there answers another question from now on.
+form.elements.model.addEventListener("input", () => output.replaceChildren());
 form.addEventListener("focusin", start, { once: true });
 form.addEventListener("pointerenter", start, { once: true });

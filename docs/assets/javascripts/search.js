@@ -1,13 +1,18 @@
-// The theme's search worker with one change: `zero-3` is one word. The theme splits it at the
-// hyphen, looks for every word that begins with 3, and finds Llama 3.2 3B.
+// The theme's search worker with two changes: `zero-3` and `3,212,749,824` are one word each. The
+// theme splits them, looks for every word that begins with 3, and finds Llama 3.2 3B.
 "use strict";
 
 const SETUP = 0;
 const QUERY = 2;
 const STRATEGY = /\b(zero)[-\s]?([0-3])\b/gi;
 
-// The hyphen that does not break looks the same and separates nothing.
-const whole = (text) => text.replace(STRATEGY, "$1\u2011$2");
+const LARGE = /\b\d{1,3}(?:,\d{3}){2,}\b/g;
+
+// The hyphen that does not break and the low quotation mark look the same and separate nothing.
+const whole = (text) =>
+  text
+    .replace(STRATEGY, "$1\u2011$2")
+    .replace(LARGE, (number) => number.replaceAll(",", "\u201a"));
 
 function prepared({ type, data }) {
   if (type === QUERY) return { type, data: whole(data) };
