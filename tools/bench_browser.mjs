@@ -29,7 +29,8 @@ for (let profile = 0; profile < parameters.profiles; profile += 1) {
         answered: performance.now(),
         isRestored: document.getElementById("tf-calculator").dataset.python === "restored",
       }));
-      while (!(await page.evaluate(isKept, MEMORY_CACHE))) await page.waitForTimeout(PAUSE_MS);
+      do await page.waitForTimeout(PAUSE_MS);
+      while (!(await page.evaluate(isKept, MEMORY_CACHE)));
       const changes = await page.evaluate(timeChanges, {
         number: parameters.changes,
         pause: PAUSE_MS,
