@@ -1,6 +1,7 @@
 /* Runs before the answer is painted, and long before the modules: where a link asks for another
    answer than the one in the page, that one is hidden and Python starts at once. A classic script,
-   since modules wait for the whole page. */
+   since modules wait for the whole page; and behind the style sheet in the page, since Firefox
+   paints what follows a style sheet in the body before that has come, unless a script waits too. */
 
 {
   const hasLink = location.hash.includes("=");
