@@ -3,6 +3,9 @@
 /** After this a new window is at rest: Chromium renders its toolbar, for half a second of a core. */
 export const WINDOW_MS = 2000;
 
+/** Nobody changes a set-up sooner: the answer has to be read first. */
+export const READ_MS = 800;
+
 /** Runs in the page: how long scripts of the calculator hold the page up. */
 export function watchScripts() {
   globalThis.ownScripts = [];

@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import statistics
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -517,7 +518,9 @@ def test_the_screen_follows_at_once(browse: RunNode, site_url: str) -> None:
     seen = browse(SCRIPT, scenario="speed", url=site_url)
 
     told = {"slowdown": slower, **seen}
-    first_answer = min(visit["answered"] for visit in seen["visits"])
-    assert min(seen["changes"]) <= CHANGE_LIMIT_MS * slower, told
-    assert first_answer <= FIRST_ANSWER_LIMIT_MS * slower, told
-    assert min(visit["blocked"] for visit in seen["visits"]) <= CHANGE_LIMIT_MS * slower, told
+    visits = seen["visits"]
+    changes = [change for visit in visits for change in visit["changes"]]
+    assert statistics.median(changes) <= CHANGE_LIMIT_MS * slower, told
+    assert min(visit["changes"][0] for visit in visits) <= CHANGE_LIMIT_MS * slower, told
+    assert min(visit["answered"] for visit in visits) <= FIRST_ANSWER_LIMIT_MS * slower, told
+    assert min(visit["blocked"] for visit in visits) <= CHANGE_LIMIT_MS * slower, told

@@ -10,7 +10,11 @@ from tests.browser.support import RunNode
 QUESTIONS: list[dict[str, Any]] = [
     {
         "message": "Tried to allocate 7.83 GiB",
-        "fields": {"model": "llama-3.1-8b", "method": "qlora", "sequence_length": "16384"},
+        "fields": {
+            "model": "Llama 3.1 8B Instruct",
+            "method": "qlora",
+            "sequence_length": "16384",
+        },
     },
     {
         "message": "Tried to allocate 7.48 GiB",
@@ -41,6 +45,7 @@ def test_the_box_says_what_the_core_says(browse: RunNode, site_url: str) -> None
     assert f"{first['tensor']}, made in the {first['phase']} phase" in logits["text"]
     assert f"{first['formula']} = 7.83 GiB" in logits["text"]
     assert f"{site_url}explain/loss/" in logits["links"]
+    assert "model=llama-3.1-8b&" in logits["links"][-1]
     assert "sequence_length=16384" in logits["links"][-1]
     assert "the shard of one of 4 GPUs" in shard["text"]
     assert "num_gpus=4" in shard["links"][-1]

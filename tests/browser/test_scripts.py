@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from generator.core.catalog import STAGE_SUFFIXES
 from generator.emit.bars import COMPONENTS
 from tests.browser.support import REPOSITORY_DIR, RunNode
 
@@ -37,6 +38,14 @@ def test_the_page_announces_every_module_of_the_calculator() -> None:
 
     assert sorted(announced + classic) == sorted(path.name for path in CALCULATOR_DIR.glob("*.js"))
     assert announced == sorted(announced)
+
+
+def test_scripts_leave_the_stages_out_of_names_that_the_core_does() -> None:
+    text = (CALCULATOR_DIR.parent / "javascripts" / "names.js").read_text(encoding="utf-8")
+
+    listed = re.findall(r'"(\w+)"', text[text.index("STAGES = ") :].split(";")[0])
+
+    assert listed == [suffix.removeprefix("-") for suffix in STAGE_SUFFIXES]
 
 
 @pytest.mark.parametrize(

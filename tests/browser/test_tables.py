@@ -174,7 +174,7 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
         SCRIPT,
         scenario="picker",
         url=site_url,
-        typed="llama 3.3 70b",
+        typed="meta-llama/Llama-3.3-70B-Instruct",
         method="full",
         card="b200-sxm-180gb",
     )

@@ -74,6 +74,7 @@ class Calculator {
       onProgress: (progress) => this.#showProgress(progress),
       onReady: ({ files, isRestored }) => {
         this.root.dataset.python = isRestored ? "restored" : "started";
+        this.engine.practise(this.#question(this.state));
         whenIdle(() => keepForOffline(this.root, files));
       },
       onFailure: (message) => this.#showFailure(message),
@@ -299,17 +300,18 @@ class Calculator {
     return link.href;
   }
 
+  /** What the core is asked for everything that the page shows of a state, but for the solvers. */
+  #question(state) {
+    return { ...toCostRequest(state), op: "page", sequence_lengths: this.curveLengths };
+  }
+
   async #compute() {
     const { state } = this;
     clearTimeout(this.solveTimer);
     if (this.engine.state !== "ready") this.#wait();
     let page;
     try {
-      page = await this.engine.ask("page", {
-        ...toCostRequest(state),
-        op: "page",
-        sequence_lengths: this.curveLengths,
-      });
+      page = await this.engine.ask("page", this.#question(state));
     } catch (error) {
       // Where the engine failed, it has told so itself.
       if (this.engine.state !== "failed") this.#showProblems([`No answer: ${error.message}`]);

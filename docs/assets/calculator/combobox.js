@@ -1,29 +1,10 @@
 /* A text box with a searchable list, after the ARIA 1.2 combobox pattern (list autocomplete). What
    is marked when the box is left is chosen; Escape takes back what was typed. */
 
+import { holds, isWhole, wordsOf } from "../javascripts/names.js";
 import { el } from "./dom.js";
 
 const MAX_SHOWN = 60;
-
-function matches(option, words) {
-  return words.every((word) => option.search.includes(word));
-}
-
-// Names of models are pasted with their owner and stage, which ids leave out.
-const STAGES = new Set(["hf", "instruct", "it", "chat", "base"]);
-
-/** What is typed, as words to look for; those of a stage count where they stand alone. */
-function wordsOf(query) {
-  const words = query.toLowerCase().split(/[\s/_-]+/).filter(Boolean);
-  const telling = words.filter((word) => !STAGES.has(word));
-  return telling.length > 0 ? telling : words;
-}
-
-/** Whether all words are whole ones, as `3` is in "Llama 3 8B" and not in "Llama 3.1 8B". */
-function isWhole(option, words) {
-  const tokens = option.search.split(/[\s/_-]+/);
-  return words.every((word) => tokens.includes(word));
-}
 
 /**
  * @param {object} settings
@@ -98,8 +79,8 @@ export function combobox({
 
   const open = (query) => {
     const words = wordsOf(query);
-    const found = options().filter((option) => matches(option, words));
-    const farness = (option) => (isWhole(option, words) ? 0 : 1000) + distance(option);
+    const found = options().filter(({ search }) => holds(search, words));
+    const farness = (option) => (isWhole(option.search, words) ? 0 : 1000) + distance(option);
     if (words.length > 0) found.sort((left, right) => farness(left) - farness(right));
     const made = [extra?.(query) ?? []].flat();
     const listed = found.slice(0, MAX_SHOWN);

@@ -3,11 +3,13 @@
 "use strict";
 
 import { engine } from "../calculator/engine.js";
+import { modelNamed } from "./names.js";
 
 const form = document.querySelector(".tf-oom");
 const output = document.querySelector(".tf-oom-answer");
 const field = (name) => form.elements[name];
 const site = form.dataset.site;
+let models = null; // on their way once someone comes near
 
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -100,9 +102,16 @@ function show(answer) {
   output.replaceChildren(...parts);
 }
 
+/** A name that was typed becomes the id that it means, where the reader sees it. */
+async function nameModel() {
+  const box = field("model");
+  box.value = modelNamed(await models, box.value)?.id ?? box.value;
+}
+
 async function decode() {
   if (engine.state !== "ready") say("Loading the estimator…");
   try {
+    await nameModel();
     const answer = await engine.ask("decode", { op: "decode", message: field("message").value, ...request() });
     if (answer) show(answer);
   } catch (error) {
@@ -113,18 +122,28 @@ async function decode() {
 
 /* Nothing is loaded before a reader comes near */
 
-async function start() {
-  engine.start();
-  const response = await fetch(`${site}api/v1/models.json`);
-  const models = (await response.json()).items;
-  document
-    .getElementById("tf-oom-models")
-    .replaceChildren(...models.map((each) => element("option", { value: each.id, textContent: each.name })));
+/** The models of the catalog; none where their list does not arrive, and ids still count. */
+async function listModels() {
+  try {
+    const { items } = await (await fetch(`${site}api/v1/models.json`)).json();
+    document
+      .getElementById("tf-oom-models")
+      .replaceChildren(...items.map((each) => element("option", { value: each.id, textContent: each.name })));
+    return items;
+  } catch {
+    return [];
+  }
 }
 
-form.addEventListener("focusin", () => start().catch(() => {}), { once: true });
+function start() {
+  engine.start();
+  models ??= listModels();
+}
+
+form.addEventListener("focusin", start, { once: true });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
+  start(); // a click does not focus the button in every browser
   decode();
 });
 field("strategy").addEventListener("change", () => {

@@ -1,6 +1,8 @@
 // The home page's question: model, method and card lead to the row that answers it.
 "use strict";
 
+import { modelNamed } from "./names.js";
+
 const form = document.querySelector(".tf-picker");
 const output = document.querySelector(".tf-picked");
 const api = form.dataset.api;
@@ -22,25 +24,9 @@ async function json(path) {
   return files.get(path);
 }
 
-function normal(text) {
-  return text.trim().toLowerCase();
-}
-
-/** The model that was typed: by its name, else the shortest name that has all its words. */
+/** The model that was typed. */
 async function typedModel() {
-  // Ids leave the training stage out, people paste names with it.
-  const isStage = (word) => ["hf", "instruct", "it", "chat", "base"].includes(word);
-  const spaced = (text) => normal(text).split(/[\s/_-]+/).filter((word) => !isStage(word)).join(" ");
-  const wanted = spaced(form.elements.model.value);
-  const models = await json("models.json");
-  const names = (each) => [each.id, each.name, each.hugging_face].map(spaced);
-  const exact = models.find((each) => names(each).includes(wanted));
-  if (exact || wanted.length < 3) return exact;
-  const words = wanted.split(" ");
-  const isWhole = (each) => words.every((word) => names(each).join(" ").split(" ").includes(word));
-  return models
-    .filter((each) => words.every((word) => names(each).join(" ").includes(word)))
-    .sort((one, other) => isWhole(other) - isWhole(one) || one.name.length - other.name.length)[0];
+  return modelNamed(await json("models.json"), form.elements.model.value);
 }
 
 /** Fewest GPUs of a card under the strategy that shards least; where none fits, the closest miss. */

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from generator.core.catalog import Catalog
+from generator.core.catalog import STAGE_SUFFIXES, Catalog
 from generator.core.errors import TrainfitError
 from generator.core.request import RANGES
 
@@ -16,11 +16,7 @@ _MODEL_SUFFIXES = (
     "-gptq",
     "-awq",
     "-4bit",
-    "-instruct",
-    "-chat",
-    "-base",
-    "-it",
-    "-hf",
+    *STAGE_SUFFIXES,
 )
 _SUFFIX_ROUNDS = 4
 

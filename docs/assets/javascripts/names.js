@@ -1,0 +1,45 @@
+// Names as people type and paste them: parted by any sign, with their owner and training stage.
+"use strict";
+
+// What ids leave out; as STAGE_SUFFIXES of generator/core/catalog.py.
+const STAGES = new Set(["instruct", "it", "chat", "base", "hf"]);
+const SHORTEST_NAME = 3; // less is still being typed
+
+function partsOf(text) {
+  return text.toLowerCase().split(/[\s/_-]+/).filter(Boolean);
+}
+
+/** What is typed, as words to look for; those of a stage count where they stand alone. */
+export function wordsOf(typed) {
+  const words = partsOf(typed);
+  const telling = words.filter((word) => !STAGES.has(word));
+  return telling.length > 0 ? telling : words;
+}
+
+/** Whether a text holds all words, also as parts of longer ones. */
+export function holds(text, words) {
+  const lower = text.toLowerCase();
+  return words.every((word) => lower.includes(word));
+}
+
+/** Whether all words are whole ones, as `3` is in "Llama 3 8B" and not in "Llama 3.1 8B". */
+export function isWhole(text, words) {
+  const parts = partsOf(text);
+  return words.every((word) => parts.includes(word));
+}
+
+/** The model of models.json that was typed: by one of its names, else the nearest with all words. */
+export function modelNamed(models, typed) {
+  const words = wordsOf(typed);
+  const wanted = words.join(" ");
+  const namesOf = ({ id, name, hugging_face: repository }) => [id, name, repository];
+  const exact = models.find((model) => namesOf(model).some((each) => wordsOf(each).join(" ") === wanted));
+  if (exact || wanted.length < SHORTEST_NAME) return exact;
+  const text = (model) => namesOf(model).join(" ");
+  return models
+    .filter((model) => holds(text(model), words))
+    .sort(
+      (one, other) =>
+        isWhole(text(other), words) - isWhole(text(one), words) || one.name.length - other.name.length,
+    )[0];
+}
