@@ -135,7 +135,7 @@ permalinks: build  ## Append newly published addresses to catalog/permalinks.txt
 	@$(PY) -m generator permalinks --write
 
 .PHONY: verify-models
-verify-models: .venv-oracle/.installed  ## Count parameters with the real Transformers classes
+verify-models: .venv-oracle/.installed  ## Count parameters with the real Transformers classes (ARGS=id; 1 GB)
 	@.venv-oracle/bin/python -m generator.verify_models $(ARGS)
 
 .PHONY: oracle

@@ -2,8 +2,9 @@
 
 `python -m generator.verify_models` builds every class of the catalog on the meta device (no
 weights, little memory), counts its parameters, and writes `catalog/verification.csv`; with ids as
-arguments it prints those models alone. Needs the requirements of the oracle; the image encoder of
-Gemma 3n needs timm and torchvision besides, that of Inkling scipy: without them the line says so.
+arguments it writes the lines of those models alone. Needs the requirements of the oracle; the image
+encoder of Gemma 3n needs timm and torchvision besides, that of Inkling scipy: without them the line
+of such a model stays as it was.
 
 Three figures are compared: all parameters, those of the linear layers inside the decoder blocks by
 name and shape (what LoRA adapts), and those of every linear layer but the head (what bitsandbytes
@@ -18,10 +19,13 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from generator.core.catalog import CatalogModel
+from generator.core.errors import TrainfitError
 from generator.core.params import linear_tensors, num_parameters, tensors
 from generator.load import CATALOG_DIR, load_catalog
 
@@ -46,6 +50,8 @@ class Verification:
     linear_layers: str
     quantisable: str
     note: str
+    needs: str = ""
+    """Packages without which the class cannot be built here; the line says nothing then."""
 
     @property
     def agrees(self) -> bool:
@@ -149,7 +155,7 @@ def verify(entry: CatalogModel) -> Verification:
     ours = num_parameters(entry.model)
     model_type = str(entry.config["model_type"])
 
-    def unbuilt(note: str) -> Verification:
+    def unbuilt(note: str = "", needs: str = "") -> Verification:
         return Verification(
             model=entry.id,
             class_name="",
@@ -158,6 +164,7 @@ def verify(entry: CatalogModel) -> Verification:
             linear_layers="",
             quantisable="",
             note=note,
+            needs=needs,
         )
 
     if model_type not in CONFIG_MAPPING:
@@ -166,7 +173,7 @@ def verify(entry: CatalogModel) -> Verification:
         model = build(entry)
     except ImportError as error:
         needed = re.findall(r"`?(timm|torchvision)`?", str(error))
-        return unbuilt(f"the class needs {' and '.join(sorted(set(needed))) or 'a package'}")
+        return unbuilt(needs=" and ".join(sorted(set(needed))) or str(error).splitlines()[0])
     theirs = sum(parameter.numel() for parameter in model.parameters())
     their_layers, their_size = _linear_layers(model)
     our_layers: LinearLayers = Counter()
@@ -193,25 +200,59 @@ def _packages(model: Any) -> str:
     return f"with timm {sys.modules['timm'].__version__}"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Verifies the named models, or all of them into the result file."""
+def lines_with(
+    present: Iterable[Sequence[str]], results: Iterable[Verification], order: Sequence[str]
+) -> list[Sequence[str]]:
+    """The result file's lines with some of them new: one per model, in the catalog's order.
+
+    Args:
+        present: The lines that the file has, without its header.
+        results: What is new; takes the place of a model's present line.
+        order: The catalog's ids. A line of a model that has left it goes too.
+    """
+    lines = {line[0]: line for line in present}
+    lines.update((result.model, result.row()) for result in results)
+    return [lines[name] for name in order if name in lines]
+
+
+def read_lines(path: Path) -> list[list[str]]:
+    """The lines of a result file without its header, none where there is no file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+def main(arguments: list[str] | None = None, path: Path = VERIFICATION_CSV) -> int:
+    """Verifies the named models, or all of them, and writes their lines into the result file."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     parser = argparse.ArgumentParser(prog="python -m generator.verify_models", description=__doc__)
     parser.add_argument("models", nargs="*", help="catalog ids; all when left out")
     names = parser.parse_args(arguments).models
     catalog = load_catalog()
-    entries = [catalog.model(name) for name in names] or list(catalog.models.values())
-    results = [verify(entry) for entry in entries]
-    lines = [COLUMNS, *(result.row() for result in results)]
-    if names:
-        csv.writer(sys.stdout).writerows(lines)
-    else:
-        with VERIFICATION_CSV.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(lines)
+    try:
+        entries = [catalog.model(name) for name in names] or list(catalog.models.values())
+    except TrainfitError as error:
+        sys.stderr.write(f"verify-models: {error}\n")
+        return 2
+    found = [verify(entry) for entry in entries]
+    results = [result for result in found if not result.needs]
+    lines = lines_with(read_lines(path), results, list(catalog.models))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *lines])
+    for result in found:
+        if result.needs:
+            sys.stderr.write(
+                f"{result.model}: the class needs {result.needs}; install it beside Transformers "
+                "and run this again. Its line stays as it was.\n"
+            )
+    for result in results if names else ():
+        sys.stdout.write(f"{', '.join(result.row())}\n")
+    sys.stdout.write(f"{path}: {len(results)} of {len(lines)} lines written anew\n")
     differing = [result for result in results if result.theirs is not None and not result.agrees]
     for result in differing:
-        sys.stderr.write(f"{result.model}: {', '.join(result.row()[2:])}\n")
+        sys.stderr.write(f"{result.model}: differs: {', '.join(result.row()[2:])}\n")
     return 1 if differing else 0
 
 

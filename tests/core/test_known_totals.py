@@ -57,11 +57,16 @@ def test_derived_total_is_the_class_s_total(stem: str) -> None:
     assert entry.expected.num_parameters == num_parameters(entry.model)
 
 
-@pytest.mark.parametrize("stem", MODELS)
+@pytest.mark.parametrize("stem", sorted(verification()))
 def test_the_class_was_built_and_agrees(stem: str) -> None:
-    assert stem in verification(), "not verified yet: run `make verify-models`"
+    """A model without a line is one that the site calls not verified yet."""
     row = verification()[stem]
-    assert str(num_parameters(catalog()[stem].model)) == row["ours"]
+    assert stem in catalog(), f"no model is called so; delete its line in {VERIFICATION.name}"
+    assert str(num_parameters(catalog()[stem].model)) == row["ours"], (
+        f"the count of {stem} has changed since its class was built. Run `make verify-models "
+        f"ARGS={stem}`, which installs PyTorch (1 GB), or delete its line in catalog/"
+        f"{VERIFICATION.name}: the site then calls it not verified yet"
+    )
     if row["theirs"]:
         assert (row["theirs"], "same", "same") == (
             row["ours"],
@@ -70,6 +75,10 @@ def test_the_class_was_built_and_agrees(stem: str) -> None:
         )
     else:
         assert row["note"].startswith("transformers has no class")
+
+
+def test_most_models_are_verified() -> None:
+    assert len(verification()) >= 0.9 * len(MODELS)
 
 
 def test_only_remote_code_models_have_no_class() -> None:

@@ -3,6 +3,8 @@
 import csv
 import re
 
+import pytest
+
 from generator import macros_verification as macros
 from generator.load import load_catalog
 from tests.site.html import Page, plain
@@ -13,7 +15,8 @@ def test_the_summary_counts_the_lines_of_the_result() -> None:
         rows = list(csv.DictReader(file))
     found = macros.verification()
 
-    assert found["num_models"] == len(rows) == len(load_catalog().models)
+    assert found["num_models"] == len(load_catalog().models)
+    assert found["num_unverified"] == found["num_models"] - len(rows)
     assert found["num_built"] + found["num_unbuilt"] == len(rows)
     assert found["num_equal"] == sum(row["ours"] == row["theirs"] for row in rows)
     assert re.fullmatch(r"\d+\.\d+\.\d+", found["transformers"])
@@ -25,12 +28,28 @@ def test_the_table_holds_each_model_with_both_counts() -> None:
     rows = {row["model"]: row for row in macros.verification_rows()}
     catalog = load_catalog()
 
-    assert len(lines) == len(rows)
+    assert len(lines) == len(catalog.models)
     for model_id, row in rows.items():
         cells = lines[catalog.models[model_id].name]
         assert cells[0].replace(",", "") == row["ours"]
         assert cells[1].replace(",", "") == (row["theirs"] + row["class"] or "–")
         assert cells[2] == ("0" if row["ours"] == row["theirs"] else "–")
+
+
+def test_a_model_that_nobody_verified_is_counted_and_called_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [row for row in macros.verification_rows() if row["model"] != "llama-3.1-8b"]
+    before = macros.verification()
+    monkeypatch.setattr(macros, "verification_rows", lambda: rows)
+    found = macros.verification()
+    line = macros.verification_table().split('<tr id="llama-3.1-8b">')[1].split("</tr>")[0]
+
+    assert found["num_unverified"] == before["num_unverified"] + 1
+    assert found["num_equal"] == before["num_equal"] - 1
+    assert "8,030,261,248" in line
+    assert "Not verified yet." in line
+    assert "same" not in line
 
 
 def test_a_larger_checkpoint_is_explained() -> None:
