@@ -14,8 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from generator.config_keys import unknown
 from generator.core.errors import TrainfitError
-from generator.core.hf_config import model_from_config
+from generator.core.hf_config import model_from_config, read_config
+from generator.core.hf_config.reader import FIELD_PREFIX, Questions
 from generator.core.model import Model
 from generator.core.params import num_parameters
 from generator.load import ID_PATTERN
@@ -28,6 +30,7 @@ SUFFIXES = re.compile(r"-(hf|instruct|it|chat|base|\d{4}|\d{6}|\d{8})$")
 
 CARD_ID = re.compile(r"[a-z0-9][a-z0-9.-]*-([1-9]\d{0,3})gb")
 LONGEST_ID = 80
+MOST_NAMED = 30
 
 LONG_LIST = 12
 """Patterns with a value per layer; from here on they are unreadable as plain lists."""
@@ -35,37 +38,21 @@ LONG_LIST = 12
 ALWAYS_KEPT = ("model_type", "max_position_embeddings")
 
 
-class _Recorder(dict[str, Any]):
-    """A config that remembers which of its fields were read, at every level."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        super().__init__(
-            {
-                key: _Recorder(value) if isinstance(value, Mapping) else value
-                for key, value in values.items()
-            }
-        )
-        self.read: set[str] = set()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        self.read.add(key)
-        return super().get(key, default)
-
-    def __getitem__(self, key: str) -> Any:
-        self.read.add(key)
-        return super().__getitem__(key)
-
-    def kept(self) -> dict[str, Any]:
-        """What was read and is not null, in the order of the file."""
-        return {
-            key: value.kept() if isinstance(value, _Recorder) else value
-            for key, value in self.items()
-            if (key in self.read or key in ALWAYS_KEPT) and value is not None
-        }
+def _kept(
+    config: Mapping[str, Any], questions: Questions, path: str = FIELD_PREFIX
+) -> dict[str, Any]:
+    """What was asked for and is not null, at every level, in the order of the file."""
+    return {
+        name: _kept(value, questions, f"{path}.{name}") if isinstance(value, Mapping) else value
+        for name, value in config.items()
+        if ((path, name) in questions.asked or name in ALWAYS_KEPT) and value is not None
+    }
 
 
-def fields_that_matter(config: Mapping[str, Any], name: str) -> tuple[dict[str, Any], Model]:
-    """The part of a config that shapes the model, and the model.
+def fields_that_matter(
+    config: Mapping[str, Any], name: str
+) -> tuple[dict[str, Any], Model, list[str]]:
+    """The part of a config that shapes the model, the model, and what else may have to do with it.
 
     Args:
         config: A parsed `config.json`.
@@ -74,13 +61,12 @@ def fields_that_matter(config: Mapping[str, Any], name: str) -> tuple[dict[str, 
     Raises:
         TrainfitError: the core does not understand the config.
     """
-    recorder = _Recorder(config)
-    model = model_from_config(recorder, name=name)
-    kept = recorder.kept()
+    model, questions = read_config(config, name=name)
+    kept = _kept(config, questions)
     if not _is_same(kept, model):
-        # The core reads this architecture through a copy; keep everything rather than lose a shape.
+        # Rather a line too many than a shape lost.
         kept = {key: value for key, value in config.items() if value is not None}
-    return _run_lengths(kept, model), model
+    return _run_lengths(kept, model), model, unknown(config, questions)
 
 
 def _is_same(config: Mapping[str, Any], model: Model) -> bool:
@@ -170,8 +156,11 @@ def _table(path: str, table: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def new_model(config: Mapping[str, Any], hugging_face: str, today: datetime.date) -> str:
-    """The draft of a model's file.
+def new_model(
+    config: Mapping[str, Any], hugging_face: str, today: datetime.date
+) -> tuple[str, list[str]]:
+    """The draft of a model's file, and fields of the config that it leaves out though they might
+    matter.
 
     Args:
         config: A parsed `config.json`.
@@ -183,7 +172,7 @@ def new_model(config: Mapping[str, Any], hugging_face: str, today: datetime.date
     """
     name = _display_name(hugging_face)
     owner = hugging_face.split("/", maxsplit=1)[0]
-    kept, model = fields_that_matter(config, name)
+    kept, model, left_out = fields_that_matter(config, name)
     revision = str(config.get("_commit_hash") or FILL)
     lines = [
         "#:schema ../schema/model.schema.json",
@@ -221,7 +210,7 @@ def new_model(config: Mapping[str, Any], hugging_face: str, today: datetime.date
         },
     )[1:]
     lines += ["", "[cite]", 'config = "config"']
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n", left_out
 
 
 def new_card(card_id: str, today: datetime.date) -> str:
@@ -349,6 +338,7 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
         root: The `catalog` folder.
         today: The date for the access dates.
     """
+    left_out: list[str] = []
     if kind == "model":
         if not re.fullmatch(r"[^/\s]+/[^/\s]+", hugging_face):
             return _refuse("a model needs its Hugging Face name; add --name owner/name.")
@@ -356,7 +346,7 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
             config = json.loads(Path(source).read_bytes().decode("utf-8-sig"))
             if not isinstance(config, dict):
                 return _refuse(f"{source}: holds no JSON object; give the model's config.json.")
-            text = new_model(config, hugging_face, today)
+            text, left_out = new_model(config, hugging_face, today)
         except OSError as error:
             return _refuse(f"cannot read {source}: {error.strerror}.")
         except RecursionError:
@@ -388,7 +378,15 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
         return _refuse(f"{path} exists; choose another id, or edit the file.")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    sys.stdout.write(f"{path}\nTo fill in:\n")
+    sys.stdout.write(f"{path}\n")
+    if left_out:
+        named = ", ".join(each[:LONGEST_ID] for each in left_out[:MOST_NAMED])
+        more = f" and {len(left_out) - MOST_NAMED} more" if len(left_out) > MOST_NAMED else ""
+        sys.stdout.write(
+            f"Left out, since nothing reads it for this model_type: {named}{more}.\n"
+            "If one of them changes the size of a tensor, open an issue with the config.\n"
+        )
+    sys.stdout.write("To fill in:\n")
     sys.stdout.writelines(f"  - {place}\n" for place in _left_open(text))
     sys.stdout.write("Then run `make check`.\n")
     return 0

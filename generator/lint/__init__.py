@@ -20,6 +20,7 @@ from generator.lint import (
     sources,
     stale,
     unique_ids,
+    unread,
 )
 from generator.lint.rule import Check, Context
 from generator.load import read_documents
@@ -38,6 +39,7 @@ RULES: tuple[Check, ...] = (
     references.check,
     measurements.check,
     models_build.check,
+    unread.check,
     key_order.check,
     stale.check,
 )

@@ -59,7 +59,8 @@ def test_model_id(name: str, expected: str) -> None:
 
 
 def test_a_draft_keeps_the_fields_that_shape_the_model_and_nothing_else() -> None:
-    kept, model = fields_that_matter(CONFIG, "Test")
+    kept, model, left_out = fields_that_matter(CONFIG, "Test")
+    assert left_out == []
     assert set(kept) >= {"model_type", "hidden_size", "vocab_size", "max_position_embeddings"}
     assert not {"torch_dtype", "bos_token_id", "architectures", "rope_scaling"} & set(kept)
     assert repr(model_from_config(kept, name="Test")) == repr(model)
@@ -67,7 +68,8 @@ def test_a_draft_keeps_the_fields_that_shape_the_model_and_nothing_else() -> Non
 
 @pytest.mark.parametrize("entry", load_catalog().models.values(), ids=lambda entry: entry.id)
 def test_a_draft_of_a_catalog_model_is_the_same_model(entry: Any) -> None:
-    text = new_model(entry.config, entry.hugging_face, TODAY)
+    text, left_out = new_model(entry.config, entry.hugging_face, TODAY)
+    assert left_out == []
     config = tomllib.loads(text)["config"]
     assert repr(model_from_config(config, name="x")) == repr(
         model_from_config(entry.config, name="x")
@@ -75,7 +77,7 @@ def test_a_draft_of_a_catalog_model_is_the_same_model(entry: Any) -> None:
 
 
 def test_a_draft_says_what_to_fill_in() -> None:
-    text = new_model(CONFIG, "test/Test-1B-hf", TODAY)
+    text, _ = new_model(CONFIG, "test/Test-1B-hf", TODAY)
     draft = tomllib.loads(text)
     assert draft["id"] == "test-1b"
     assert draft["name"] == "Test 1B"
@@ -92,7 +94,7 @@ def test_a_draft_says_what_to_fill_in() -> None:
 
 
 def test_a_known_commit_goes_into_the_address() -> None:
-    text = new_model({**CONFIG, "_commit_hash": "abc123"}, "test/Test-1B", TODAY)
+    text, _ = new_model({**CONFIG, "_commit_hash": "abc123"}, "test/Test-1B", TODAY)
     assert tomllib.loads(text)["sources"]["config"]["url"].endswith("/blob/abc123/config.json")
 
 
@@ -106,7 +108,7 @@ def test_layer_patterns_become_runs() -> None:
         "sliding_window": 1024,
         "layer_types": pattern,
     }
-    kept, model = fields_that_matter(config, "Test")
+    kept, model, _ = fields_that_matter(config, "Test")
     assert "layer_types" not in kept
     assert kept["layer_types_rle"] == [["sliding_attention", 5], ["full_attention", 1]] * 4
     assert repr(model_from_config(kept, name="Test")) == repr(model)
@@ -115,7 +117,7 @@ def test_layer_patterns_become_runs() -> None:
 def test_nested_configs_become_tables() -> None:
     models = load_catalog().models.values()
     entry = next(entry for entry in models if isinstance(entry.config.get("vision_config"), dict))
-    draft = tomllib.loads(new_model(entry.config, entry.hugging_face, TODAY))
+    draft = tomllib.loads(new_model(entry.config, entry.hugging_face, TODAY)[0])
     assert isinstance(draft["config"]["vision_config"], dict)
 
 
@@ -185,6 +187,20 @@ def test_the_command_writes_a_model_and_lists_what_is_missing(
     assert ": the commit of the repository" in out
     assert ": license\n" in out
     assert load_catalog(root).models["test-3b"].model.hidden_size == 2048
+
+
+def test_the_command_names_what_it_leaves_out_and_cannot_call_harmless(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "config.json"
+    odd = {"n_experts": 8, "quantization_config": {"bits": 4}, "use_experts": False}
+    source.write_text(json.dumps({**CONFIG, **odd}), encoding="utf-8")
+    assert main("model", str(source), "test/Test-3B", root=root, today=TODAY) == 0
+    out = capsys.readouterr().out
+    assert "nothing reads it for this model_type: n_experts, quantization_config.\n" in out
+    source.write_text(json.dumps({**CONFIG, **dict.fromkeys(map(str, range(40)), 1)}))
+    assert main("model", str(source), "test/Test-4B", root=root, today=TODAY) == 0
+    assert ", 29 and 10 more.\n" in capsys.readouterr().out
 
 
 def test_the_command_writes_a_card_and_says_what_to_fill_in_where(

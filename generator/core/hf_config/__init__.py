@@ -19,11 +19,11 @@ from generator.core.hf_config import (
     state_space,
 )
 from generator.core.hf_config.bare_count import MAX_PARAMETERS, model_from_parameter_count
-from generator.core.hf_config.reader import FIELD_PREFIX, Reader, check_spelling
+from generator.core.hf_config.reader import FIELD_PREFIX, Questions, Reader, check_spelling
 from generator.core.model import Model
 from generator.core.params import num_parameters, tensors
 
-__all__ = ["ADAPTERS", "model_from_config", "model_from_parameter_count"]
+__all__ = ["ADAPTERS", "model_from_config", "model_from_parameter_count", "read_config"]
 
 Adapter = Callable[[Reader, str], Model]
 
@@ -141,6 +141,19 @@ def model_from_config(config: Mapping[str, object], name: str) -> Model:
         TrainfitError: the architecture is not understood (`unsupported-architecture`), or a field
             is missing, of the wrong type, absurd or at odds with another.
     """
+    return read_config(config, name)[0]
+
+
+def read_config(config: Mapping[str, object], name: str) -> tuple[Model, Questions]:
+    """As `model_from_config`, and what the config was asked for on the way.
+
+    Args:
+        config: The parsed `config.json`, or the catalog's flattened form of it.
+        name: What to call the model.
+
+    Raises:
+        TrainfitError: as `model_from_config` does.
+    """
     if not isinstance(config, Mapping):
         raise TrainfitError(
             "wrong-type", FIELD_PREFIX, "A config must be a JSON object, as in config.json."
@@ -169,7 +182,7 @@ def model_from_config(config: Mapping[str, object], name: str) -> Model:
     model = adapter(reader, name)
     check_spelling(config, reader.questions)
     _check_sizes(model)
-    return model
+    return model, reader.questions
 
 
 def _check_sizes(model: Model) -> None:

@@ -266,8 +266,20 @@ class Reader:
 
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "num_key_value_heads": ("num_kv_heads", "n_kv_heads", "n_head_kv", "kv_n_heads", "num_kv_head"),
+    "head_dim": ("kv_channels", "d_kv", "d_head"),
+    "hidden_size": ("n_embd", "d_model", "dim"),
+    "intermediate_size": ("ffn_dim", "ffn_hidden_size", "n_inner", "d_ff"),
+    "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
+    "num_attention_heads": ("n_head", "n_heads", "num_heads"),
 }
-"""What other families call an optional field whose default means another architecture."""
+"""What other families call a field that a config lacks. Under its own name it may be optional, and
+then the default would mean another architecture.
+
+From published configs: ChatGLM and Megatron (`kv_channels`, `ffn_hidden_size`, `num_layers`), T5
+(`d_kv`, `d_ff`, `d_model`, `num_heads`), XLNet (`d_head`), OPT (`ffn_dim`), GPT-2 (`n_embd`,
+`n_inner`, `n_layer`, `n_head`), MPT (`d_model`, `n_layers`, `n_heads`), and Llama's own
+`params.json` (`dim`, `n_layers`, `n_heads`).
+"""
 
 
 def misspelt(name: str, wanted: str) -> str:
