@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from generator.decode import required_fields
 from generator.lint.rule import Context
@@ -11,6 +12,7 @@ from generator.load import Document
 from generator.problem import Problem
 
 LEFT_OPEN = re.compile(r"\bFILL\b")
+COMMENT_LEFT_OPEN = re.compile(r"""(?:^|\s)\#[^"']*\bFILL\b""")
 
 
 def _texts(value: object, place: str) -> Iterator[tuple[str, str]]:
@@ -25,9 +27,24 @@ def _texts(value: object, place: str) -> Iterator[tuple[str, str]]:
             yield from _texts(own, f"{place}[{index}]")
 
 
-def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:  # noqa: ARG001
-    """Reports every `FILL` and every text that is empty."""
+def _comments(path: Path) -> Iterator[int]:
+    """Lines of a file with a comment that the draft has put there for whoever fills it in."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if COMMENT_LEFT_OPEN.search(line):
+            yield number
+
+
+def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
+    """Reports every `FILL`, in comments too, and every text that is empty."""
     for document in documents:
+        for line in _comments(context.root / document.kind.folder / f"{document.stem}.toml"):
+            yield Problem(
+                path=document.path,
+                line=line,
+                key="-",
+                message="a comment of the draft; do what it says, then delete it",
+                code="missing-field",
+            )
         needed = required_fields(document.kind.record)
         for place, text in _texts(document.data, ""):
             if LEFT_OPEN.search(text):

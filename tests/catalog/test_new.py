@@ -166,12 +166,28 @@ def test_a_card_draft_is_toml_and_fails_the_check_until_it_is_filled_in(root: Pa
     assert tomllib.loads(new_card("x100-nvl72-80gb", TODAY))["form"] == "rack"
 
 
+def test_a_comment_of_the_draft_fails_the_check_until_it_is_deleted(root: Path) -> None:
+    path = root / "cards" / "test-card-24gb.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text("# FILL: the vendor's own name.\n" + text + "# x = 1 # FILL\n", "utf-8")
+    found = [str(problem) for problem in check(root, today=TODAY)]
+    last = text.count("\n") + 2
+    for line in (1, last):
+        told = "a comment of the draft; do what it says, then delete it [missing-field]"
+        assert f"catalog/cards/test-card-24gb.toml:{line}: -: {told}" in found
+    path.write_text("# Fill the tank; FILLED\n" + text, "utf-8")
+    assert check(root, today=TODAY) == []
+
+
 def test_an_optimizer_draft_is_a_record_that_is_still_to_be_filled_in(root: Path) -> None:
     (root / "optimizers" / "new-one.toml").write_text(
         new_optimizer("new-one", TODAY), encoding="utf-8"
     )
     found = [problem for problem in check(root, today=TODAY) if "new-one" in problem.path]
-    assert {problem.message for problem in found} == {"still to be filled in"}
+    assert {problem.message for problem in found} == {
+        "still to be filled in",
+        "a comment of the draft; do what it says, then delete it",
+    }
     assert len(load_catalog(root).optimizers["new-one"].states) == 2
 
 
