@@ -34,6 +34,7 @@ from generator.core.run import (
 from generator.core.step_time import StepTime, step_time
 from generator.core.time_constants import Software
 from generator.measurements.columns import THROUGHPUT
+from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
 from generator.measurements.models import read_models
 from generator.measurements.reader import usable_rows
@@ -306,6 +307,8 @@ def case_from_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> C
     Raises:
         LeftOutError: the row lacks something that has no default, or is outside the estimate.
     """
+    for column, told in contradictions(row):
+        raise LeftOutError(f"{column}: {told}")
     sequence = _number(row["sequence_length"])
     micro = _number(row["micro_batch_size"])
     gpus = _number(row["num_gpus"])

@@ -15,6 +15,7 @@ from generator.core.hf_config import model_from_config
 from generator.core.model import Model
 from generator.core.nearest import did_you_mean
 from generator.core.units import GIB
+from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
 
 Row = Mapping[str, str]
@@ -381,6 +382,8 @@ def measured_case(
     Raises:
         SkippedError: the row leaves out or uses something that the estimate cannot take in.
     """
+    for column, told in contradictions(row):
+        raise SkippedError(f"{column}: {told}")
     method_text = _text(row, "method")
     method, _, extras = method_text.partition("+")
     if method not in ("full", "lora", "qlora"):
@@ -427,8 +430,6 @@ def measured_case(
         "stack": stack,
         "card": None,
     }
-    if num_gpus > 1 and strategy == "single":
-        raise SkippedError(f"strategy single with {num_gpus} GPUs contradicts itself")
     if version is not None:
         request["stack_version"] = version
     if method != "full":

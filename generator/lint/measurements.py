@@ -20,6 +20,7 @@ from generator.measurements.columns import (
     THROUGHPUT,
     Table,
 )
+from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
 from generator.measurements.models import read_models
 from generator.measurements.reader import Reading, Row, read_table
@@ -79,6 +80,8 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
                 end = "" if message.endswith(("?", ".")) else "."
                 told = f"{message}{end} {REMEDY}"
                 yield _problem(shown, row, column, told, "bad-reference")
+            for column, message in () if row.damage else contradictions(row.cells):
+                yield _problem(shown, row, column, message, "out-of-range")
     for row in _rows(readings, MEMORY):
         yield from _reading_problems(row, catalog, _shown(context, MEMORY.name))
     for row in _rows(readings, LEFT_OUT):

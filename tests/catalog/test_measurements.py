@@ -75,6 +75,11 @@ def test_a_sound_row_has_no_findings(measured: Path) -> None:
         ({"gib_per_gpu": "28"}, "gib_per_gpu", "more than 24 GB of memory can hold"),
         ({"gb_per_gpu_unit_unstated": "12"}, "gb_per_gpu_unit_unstated", "has the reading too"),
         ({"num_gpus": "one"}, "num_gpus", "not a number"),
+        ({"num_gpus": "2"}, "strategy", "single is one GPU, and num_gpus is 2; write num_gpus 1"),
+        ({"lora_rank": "8"}, "lora_rank", "full has no adapter, and lora_rank is 8; empty the"),
+        ({"lora_targets": "q"}, "lora_targets", "empty the cell, or write method lora or qlora"),
+        ({"method": "qlora"}, "base_dtype", "a quantised base, and base_dtype is bf16; write"),
+        ({"metric": "fits (no reading given)"}, "gib_per_gpu", "no reading, and gib_per_gpu is"),
     ],
 )  # fmt: skip
 def test_damage_is_told_at_its_line(

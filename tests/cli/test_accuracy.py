@@ -82,3 +82,15 @@ def test_a_word_that_nobody_knows_is_not_taken_for_the_usual_one(
     path.write_text(f"{MEMORY},{name}\n{row},12,false,{word}\n", encoding="utf-8")
     assert run(str(path)) == 0
     assert told in capsys.readouterr().out
+
+
+def test_a_row_that_contradicts_itself_is_left_out_with_the_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.csv"
+    row = ROW.replace("H100,1,", "H100,2,", 1)
+    path.write_text(f"{MEMORY}\n{row},12,false\n", encoding="utf-8")
+    assert run(str(path)) == 0
+    assert "strategy: single is one GPU, and num_gpus is 2; write num_gpus 1" in (
+        capsys.readouterr().out
+    )
