@@ -34,9 +34,9 @@ serve: build  ## Build the site and serve it on localhost (PORT=8000, BASE=/)
 build: site/index.html  ## Generate pages and JSON, build the site into site/
 
 .PHONY: accuracy
-accuracy: venv  ## Score the estimates against published measurements (FILE=...csv)
+accuracy: venv  ## Score the estimates against measurements (FILE=...csv, ROWS=all or 20 or an id)
 	@for file in $(or $(FILE),catalog/measurements/memory.csv catalog/measurements/throughput.csv); \
-		do $(PY) -m generator accuracy $$file || exit 1; done
+		do $(PY) -m generator accuracy $$file $(if $(ROWS),--rows "$(ROWS)") || exit; done
 
 ##@ Check
 

@@ -158,7 +158,11 @@ def _accuracy(arguments: argparse.Namespace) -> int:
     from generator import accuracy
 
     return accuracy.main(
-        arguments.file, models=arguments.models, as_json=arguments.json, out=sys.stdout
+        arguments.file,
+        models=arguments.models,
+        as_json=arguments.json,
+        out=sys.stdout,
+        rows=arguments.rows,
     )
 
 
@@ -202,6 +206,11 @@ def _parser() -> argparse.ArgumentParser:
     accuracy.add_argument("file", help="a CSV with the columns of catalog/measurements/*.csv")
     accuracy.add_argument("--models", help="JSON with configs of models outside the catalog")
     accuracy.add_argument("--json", action="store_true", help="print rows and summary as JSON")
+    accuracy.add_argument(
+        "--rows",
+        metavar="WHICH",
+        help="list rows instead: all, the N worst (a number), or those whose id begins so",
+    )
     return parser
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from generator.accuracy.listing import ListedRow
 from generator.core import time_constants as constants
 from generator.core.card import Card
 from generator.core.catalog import Catalog
@@ -490,6 +491,18 @@ def summary(rows: Sequence[ScoredRow]) -> dict[str, Any]:
         },
         "skipped": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))),
     }
+
+
+def listed(row: ScoredRow) -> ListedRow:
+    """The row as the list of rows shows it."""
+    return ListedRow(
+        id=row.id,
+        predicted=row.predicted,
+        measured=row.measured,
+        error=row.error,
+        remark=row.skipped or "",
+        is_left_out=row.skipped is not None,
+    )
 
 
 def to_json(rows: Sequence[ScoredRow]) -> str:

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from generator import accuracy
 from generator.__main__ import main
+from generator.accuracy.bars import Bar
+from generator.accuracy.listing import ListedRow, chosen
 
 MEMORY = "id,model,method,base_dtype,compute_dtype,optimizer,strategy,gpu,num_gpus,"
 MEMORY += (
@@ -94,3 +97,62 @@ def test_a_row_that_contradicts_itself_is_left_out_with_the_remedy(
     assert "strategy: single is one GPU, and num_gpus is 2; write num_gpus 1" in (
         capsys.readouterr().out
     )
+
+
+def test_rows_are_listed_the_worst_first_and_the_skipped_with_their_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.csv"
+    rows = [
+        f"{ROW},140,false",
+        f"{ROW},120,false".replace("a,", "b,", 1),
+        f"{ROW},12,false".replace("a,", "c,", 1).replace("H100,1,", "H100,2,", 1),
+        f"{ROW},,true".replace("a,", "d,", 1),
+    ]
+    rows = [row.replace(",bf16,bf16,", ",fp32,fp32,", 1) for row in rows]
+    path.write_text("\n".join([MEMORY, *rows, ""]), encoding="utf-8")
+    assert run(str(path), "--rows", "all") == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["GiB", "predicted", "measured", "error"]
+    ids = [line.split()[0] for line in lines]
+    errors = [abs(float(line.split()[3].rstrip("%"))) for line in lines[:2]]
+    assert sorted(ids[:2]) == ["a", "b"]
+    assert errors == sorted(errors, reverse=True)
+    assert ids[2:] == ["d", "c"]
+    assert "ran out of memory, judged no" in lines[2]
+    assert "skipped: strategy: single is one GPU" in lines[3]
+    assert run(str(path), "--rows", "1") == 0
+    assert capsys.readouterr().out.splitlines()[1:] == lines[:1]
+    assert run(str(path), "--rows", "c") == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("c skipped: ")
+    assert run(str(path), "--rows", "zz") == 0
+    assert 'no row has an id that begins with "zz"' in capsys.readouterr().out
+
+
+def test_rows_of_throughput_are_listed_too(capsys: pytest.CaptureFixture[str]) -> None:
+    file = accuracy.OWN_FILE.with_name("throughput.csv")
+    assert run(str(file), "--rows", "2") == 0
+    assert capsys.readouterr().out.count("\n") == 3
+
+
+def test_an_id_of_digits_is_an_id_and_no_number() -> None:
+    rows = [ListedRow(id="12a", error=0.1), ListedRow(id="b", error=0.2)]
+    assert [row.id for row in chosen(rows, "12")] == ["12a"]
+    assert [row.id for row in chosen(rows, "1")] == ["12a"]
+    assert [row.id for row in chosen(rows, "2")] == ["b", "12a"]
+
+
+def test_a_bar_that_is_not_met_fails_the_collection_and_no_other_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missed = [Bar(name="All: median error", limit=0.05, actual=0.5)]
+    monkeypatch.setattr(accuracy, "bars", lambda _summary: missed)
+    path = tmp_path / "memory.csv"
+    path.write_text(f"{MEMORY}\n{ROW},12,false\n", encoding="utf-8")
+    assert run(str(path)) == 0
+    told = capsys.readouterr()
+    assert "bars, which catalog/measurements/memory.csv is held to; here for comparison" in told.out
+    assert told.err == ""
+    monkeypatch.setattr(accuracy, "OWN_FILE", path)
+    assert run(str(path)) == 1
+    assert "accuracy: not met: All: median error" in capsys.readouterr().err
