@@ -91,9 +91,9 @@ def _find(kind: str, name: str, entries: Mapping[str, EntryT]) -> EntryT:
         ids |= dict.fromkeys(names, id_)
     alike = dict.fromkeys(ids[found] for found in nearest(key, ids))
     hint = (
-        f"; did you mean {' or '.join(map(quoted, alike))}?"
+        f"; did you mean {' or '.join(map(quoted, alike))}? All {kind}s are in catalog/{kind}s."
         if alike
-        else f"; it has {len(entries)} {kind}s."
+        else f"; it has {len(entries)} {kind}s, all in catalog/{kind}s."
     )
     raise TrainfitError("unknown-id", kind, f"The catalog has no {kind} {quoted(key)}{hint}")
 

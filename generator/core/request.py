@@ -16,6 +16,7 @@ from generator.core.hf_config import model_from_config, model_from_parameter_cou
 from generator.core.model import Model
 from generator.core.nearest import did_you_mean
 from generator.core.nesting import check_nesting
+from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS
 from generator.core.run import (
     ADAPTER_DTYPES,
     ATTENTION_KERNELS,
@@ -185,7 +186,13 @@ def _shown(value: object) -> str:
 def _check_fields(given: Mapping[str, object], known: tuple[str, ...], prefix: str) -> None:
     for name in given:
         if name not in known:
-            hint = did_you_mean(str(name)[:80], known) or f"; known are {', '.join(known)}."
+            key = str(name)[:80]
+            word = FIELD_WORDS.get(key.lower(), "")
+            hint = (
+                f"; here it is called {word}."
+                if word not in ("", prefix + key)
+                else did_you_mean(key, known) or f"; known are {', '.join(known)}."
+            )
             raise TrainfitError(
                 "unknown-field",
                 prefix + str(name)[:80],
@@ -201,13 +208,15 @@ def _choice(name: str, value: object) -> str:
             name,
             f"{name} is a JSON {_json_type(value)}; use one of {', '.join(choices)}.",
         )
-    if value not in choices:
+    # Upper and lower case are alike, as in the catalog's ids.
+    text = value.strip().lower()
+    if text not in choices:
+        word = CHOICE_WORDS.get(name, {}).get(text)
+        told = f"is {word} here" if word else "is unknown"
         raise TrainfitError(
-            "unknown-id",
-            name,
-            f"{name} {_shown(value)} is unknown; use one of {', '.join(choices)}.",
+            "unknown-id", name, f"{name} {_shown(value)} {told}; use one of {', '.join(choices)}."
         )
-    return value
+    return text
 
 
 def _integer(name: str, value: object) -> int:
@@ -538,6 +547,17 @@ def parse(given: Mapping[str, object], catalog: Catalog) -> Request:
             f"{optimizer.name} updates during backward and cannot accumulate gradients over "
             f"{case.workload.gradient_accumulation_steps} steps; use 1.",
         )
+    workload = case.workload
+    filled |= {
+        "method": case.method,
+        "precision": case.precision,
+        "optimizer_implementation": case.optimizer_implementation,
+        "strategy": case.strategy,
+        "activation_checkpointing": workload.activation_checkpointing,
+        "attention": workload.attention,
+        "loss": workload.loss,
+        "stack": stack.id,
+    }
     filled["optimizer"] = optimizer.id
     filled["card"] = card_named
     filled["lora"] = {

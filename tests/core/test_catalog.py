@@ -45,10 +45,13 @@ def test_an_unknown_name_is_refused_with_the_nearest(kind: str, name: str, hint:
     assert caught.value.code == "unknown-id"
     assert caught.value.field == kind
     assert hint in caught.value.message
+    assert caught.value.message.endswith(f"? All {kind}s are in catalog/{kind}s.")
 
 
 def test_a_name_like_nothing_is_refused_with_what_there_is() -> None:
-    with pytest.raises(TrainfitError, match=r'no card "zzzz"; it has \d+ cards\.'):
+    with pytest.raises(
+        TrainfitError, match=r'no card "zzzz"; it has \d+ cards, all in catalog/cards\.'
+    ):
         CATALOG.card("zzzz")
 
 

@@ -1,13 +1,16 @@
 """Requests: cards of one's own, data sets and prices, and what is wrong with them."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from generator.core.api import answer, run
 from generator.core.catalog import Catalog
-from generator.load import load_catalog
+from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS
+from generator.core.request import CHOICES, DATASET_DEFAULTS, DEFAULTS, NUMBER_RANGES, RANGES
+from generator.load import CATALOG_DIR, load_catalog
 
 HOUR_SECONDS = 3600
 LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "method": "lora"}
@@ -209,6 +212,76 @@ def test_a_fault_names_its_field(
 
     assert (result["error"]["code"], result["error"]["field"]) == (code, field)
     assert result["error"]["message"].endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "said"),
+    [
+        ({"lora": {"r": 8}}, "lora.r", "no field 'r'; here it is called lora.rank."),
+        ({"lora_rank": 8}, "lora_rank", "here it is called lora.rank."),
+        ({"Batch_Size": 8}, "Batch_Size", "here it is called micro_batch_size."),
+        ({"lora": {"rnk": 8}}, "lora.rnk", 'did you mean "rank"?'),
+        ({"dataset": {"packing_": 1}}, "dataset.packing_", 'did you mean "packing"?'),
+        ({"lora": {"packing": True}}, "lora.packing", "here it is called dataset.packing."),
+        ({"strategy": "FSDP"}, "strategy", "strategy 'FSDP' is zero-3 here; use one of single"),
+        ({"strategy": "pipeline"}, "strategy", "'pipeline' is unknown; use one of single, ddp"),
+        ({"precision": "bf16"}, "precision", "is bf16-mixed, or bf16-pure without an FP32"),
+    ],
+)
+def test_a_tool_s_word_is_answered_with_ours(
+    catalog: Catalog, fields: dict[str, Any], field: str, said: str
+) -> None:
+    error = json.loads(run(json.dumps({**LLAMA, **fields}), catalog))["error"]
+
+    assert error["field"] == field
+    assert said in error["message"]
+
+
+def test_the_words_of_tools_lead_to_fields_and_choices_that_there_are() -> None:
+    fields = {"model", *CHOICES, *RANGES, *NUMBER_RANGES, *DEFAULTS}
+    fields |= {f"lora.{name}" for name in dict(DEFAULTS["lora"])}  # type: ignore[call-overload]
+    fields |= {f"dataset.{name}" for name in DATASET_DEFAULTS}
+    named = {target for word in FIELD_WORDS.values() for target in word.split(" and ")}
+
+    assert named - fields == set()
+    assert set(DEFAULTS) & set(FIELD_WORDS) == set()
+    for name, words in CHOICE_WORDS.items():
+        assert {word.split(",")[0] for word in words.values()} <= set(CHOICES[name])
+        assert not set(words) & set(CHOICES[name])
+
+
+def test_the_words_that_the_calculator_shows_are_known() -> None:
+    text = (CATALOG_DIR.parent / "docs/assets/calculator/fields.js").read_text(encoding="utf-8")
+    shown: dict[str, set[str]] = {}
+    for part in text.split('key: "')[1:]:
+        key = part.partition('"')[0]
+        names = part.partition("names: {")[2].partition("}")[0]
+        for words in re.findall(r': "([^":]*)"', names):
+            for word in words.split(", "):
+                if re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", word):
+                    shown.setdefault(word, set()).add(key)
+    own = {"model", *DEFAULTS} | {"epochs"}
+
+    assert len(shown) > 30
+    for word in set(shown) - own:
+        assert shown[word] & set(FIELD_WORDS.get(word, "").split(" and ")), word
+
+
+def test_upper_and_lower_case_are_alike(catalog: Catalog) -> None:
+    names = {
+        "method": "LoRA",
+        "strategy": "ZeRO-3",
+        "precision": "BF16-Mixed",
+        "loss": " Fused",
+        "stack": "HF-Trainer",
+        "optimizer": "AdamW",
+        "card": "H100-SXM-80GB",
+    }
+    loose = answer({**LLAMA, **names}, catalog)
+    strict = answer({**LLAMA, **{key: own.lower().strip() for key, own in names.items()}}, catalog)
+
+    assert loose == strict
+    assert loose["request"]["method"] == "lora"
 
 
 @pytest.mark.parametrize(
