@@ -24,6 +24,34 @@ Everything but "model" has a default. "model" is a catalog id, {"num_parameters"
 or {"config": {...}} with a Hugging Face config.json. A bad line yields {"error": {...}} in its
 place, the other lines are answered, and the exit status is 2.
 """
+IDS_HELP = """\
+Ids are the names of the files in catalog/models, cards, optimizers and stacks; all of them with
+
+  echo '{"op": "describe"}' | python -m generator estimate
+"""
+
+
+class _Command(argparse.ArgumentParser):
+    """A command whose help may end with what is looked up only when someone asks."""
+
+    more_help: Callable[[], str] | None = None
+
+    def format_help(self) -> str:
+        """The usual help, and what comes after it."""
+        text = super().format_help()
+        return text if self.more_help is None else f"{text}\n{self.more_help()}"
+
+
+def _fields_help() -> str:
+    from generator.request_fields import request_fields
+
+    found = request_fields()
+    width = max(len(field.name) for field in found)
+    lines = ["fields of a request, what they take, and [the default]:"]
+    for field in found:
+        default = f"  [{field.default}]" if field.default else ""
+        lines.append(f"  {field.name:{width}}  {field.takes}{default}")
+    return "\n".join([*lines, "", IDS_HELP])
 
 
 def _objects(stream: IO[str]) -> Iterator[str]:
@@ -171,12 +199,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m generator",
         description="Will the fine-tune fit? Estimates, tables and checks.",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=_Command
+    )
 
     def add(
         name: str, run: Callable[[argparse.Namespace], int], text: str, description: str = ""
-    ) -> argparse.ArgumentParser:
-        command = commands.add_parser(
+    ) -> _Command:
+        command: _Command = commands.add_parser(
             name,
             help=text,
             description=description or text,
@@ -187,6 +217,7 @@ def _parser() -> argparse.ArgumentParser:
 
     estimate = add("estimate", _estimate, "estimate the memory of one or many runs", ESTIMATE_HELP)
     estimate.add_argument("file", nargs="?", default="-", help="a JSON or JSON Lines file, or -")
+    estimate.more_help = _fields_help
     check = add("check", _check, "check the whole catalog and say what to mend")
     check.add_argument("--root", default=str(ROOT / "catalog"), help=argparse.SUPPRESS)
     build = add("build", _build, "generate pages, JSON and the browser's archive into docs/")

@@ -10,10 +10,12 @@ Text:
     figure(name)                  a picture of `generator.emit.figures`, in the page's colours
     sources(id, ...)              the page's sources, from `docs/reference/sources.md`
     cited(figure, id)             a figure that somebody else published, with a link to where
+    request_table()               every field of a request, what it takes, its default
     calculator(label, **request)  a link that opens the calculator with this request filled in
 
 Names:
     THIRTEEN_BILLION              the worked question's model, a count without a shape
+    DATASET_TOKENS                size of a data set that the request leaves out
     FIT_SHARE                     largest part of a card's marketed size that still "fits"
     GB, GIB, MIB                  10^9, 2^30 and 2^20 bytes
 """
@@ -29,9 +31,11 @@ from generator.calculator_link import calculator_fragment
 from generator.core import flops
 from generator.core.fit import FIT_PERCENT
 from generator.core.flops import TrainingFlops
+from generator.core.request import DEFAULT_NUM_TOKENS
 from generator.core.run import Checkpointing, MethodName
 from generator.core.units import GB, GIB, MIB
 from generator.load import load_catalog
+from generator.request_fields import request_fields
 
 SOURCES_PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "sources.md"
 STATIC_LINES = ("weights", "master_weights", "gradients", "optimizer_states")
@@ -112,6 +116,19 @@ def cited(published: str, source_id: str) -> str:
     return f"{published} ([{source_id}](../reference/sources.md#{source_id.lower()}))"
 
 
+def request_table() -> str:
+    """A Markdown table of a request's fields."""
+    lines = ["| Field | Takes | Default |", "| --- | --- | --- |"]
+    for field in request_fields():
+        # A bar would end the cell.
+        words = field.takes.split(" | ")
+        takes = ", ".join(f"`{word}`" for word in words) if len(words) > 1 else field.takes
+        takes = re.sub(r"\{.*?\}+", r"`\g<0>`", takes)
+        default = f"`{field.default}`" if re.fullmatch(r"\S+", field.default) else field.default
+        lines.append(f"| `{field.name}` | {takes} | {default} |")
+    return "\n".join(lines)
+
+
 def calculator(label: str, **request: Any) -> str:
     """A link from a page two folders down to the calculator with a request filled in."""
     from generator import macros
@@ -149,11 +166,13 @@ MACROS = (
     figure,
     sources,
     cited,
+    request_table,
     calculator,
     training_flops,
 )
 VARIABLES: dict[str, Any] = {
     "THIRTEEN_BILLION": THIRTEEN_BILLION,
+    "DATASET_TOKENS": DEFAULT_NUM_TOKENS,
     "FIT_SHARE": FIT_PERCENT / 100,
     "GB": GB,
     "GIB": GIB,

@@ -8,6 +8,17 @@ from typing import Any
 
 import pytest
 
+from generator.core.api import run
+from generator.core.request import (
+    CHOICES,
+    DATASET_DEFAULTS,
+    DEFAULTS,
+    NUMBER_RANGES,
+    RANGES,
+)
+from generator.load import load_catalog
+from generator.request_fields import RequestField, request_fields
+
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG_WITHOUT_HIDDEN_SIZE = {
     "model_type": "llama",
@@ -159,3 +170,35 @@ def test_an_unknown_model_of_a_build_is_told_without_a_traceback(
     error = capsys.readouterr().err
     assert error.startswith('build: model: The catalog has no model "llama-3.1-9b"; did you mean')
     assert "Traceback" not in error
+
+
+def test_the_help_lists_every_field_of_a_request() -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "generator", "estimate", "--help"],
+        capture_output=True,
+        cwd=ROOT,
+        check=True,
+        text=True,
+    )
+    lines = {
+        words[0]: " ".join(words[1:])
+        for line in done.stdout.splitlines()
+        if (words := line.split())
+    }
+    assert lines["method"] == "full | lora | qlora [full]"
+    assert lines["lora.rank"] == "a whole number from 1 to 65,536 [16]"
+    assert lines["num_gpus"].endswith("[null, and the strategy picks]")
+    given = {"dataset": DATASET_DEFAULTS, **DEFAULTS, **CHOICES, **RANGES, **NUMBER_RANGES}
+    for name, own in given.items():
+        for field in [f"{name}.{part}" for part in own] if isinstance(own, dict) else [name]:
+            assert field in lines, field
+
+
+@pytest.mark.parametrize("field", request_fields(), ids=lambda field: field.name)
+def test_every_field_of_the_help_is_understood(field: RequestField) -> None:
+    group, _, name = field.name.rpartition(".")
+    wrong = {name: {"x": 1}}
+    request = {"model": "llama-3.1-8b", **({group: wrong} if group else wrong)}
+    told = json.loads(run(json.dumps(request), load_catalog()))["error"]
+    assert told["field"] in {field.name, f"{field.name}.x", group}
+    assert told["field"].endswith(".x") or told["code"] != "unknown-field"
