@@ -219,6 +219,7 @@ site/index.html: $(SITE_SOURCES) $(VENV)/.installed node_modules/.package-lock.j
 	@echo "Building the site, a minute or a few"
 	@$(PY) -m generator build
 	@rm -rf .cache/site && mkdir -p .cache
+	@echo "mkdocs: all pages, about a minute"
 	@$(PY) -m mkdocs --quiet build --strict --site-dir .cache/site
 	@rm -rf site && mv .cache/site site
 	@touch $@

@@ -125,12 +125,17 @@ def _check(arguments: argparse.Namespace) -> int:
 def _build(arguments: argparse.Namespace) -> int:
     from generator.emit import LOCAL_SITE_URL, build_all
 
+    def say(line: str) -> None:
+        if not arguments.quiet:
+            print(f"build: {line}", file=sys.stderr, flush=True)
+
     build_all(
         ROOT / "catalog",
         Path(arguments.docs),
         only_models=arguments.models,
         # The same variable that mkdocs.yml reads.
         site_url=os.environ.get("SITE_URL", LOCAL_SITE_URL),
+        say=say,
     )
     return 0
 
@@ -223,6 +228,7 @@ def _parser() -> argparse.ArgumentParser:
     build = add("build", _build, "generate pages, JSON and the browser's archive into docs/")
     build.add_argument("--docs", default=str(ROOT / "docs"), help="where docs/ is")
     build.add_argument("--models", nargs="*", help="only these model ids, for a quick look")
+    build.add_argument("--quiet", action="store_true", help="say nothing of the stages")
     schema = add("schema", _schema, "write the JSON Schemas of the catalog's files")
     schema.add_argument("--check", action="store_true", help="compare instead of writing")
     golden = add("golden", _golden, "write the golden cases that browser and core must agree on")
@@ -267,6 +273,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         for problem in problems:
             print(problem, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        # What a shell reports of a program that Ctrl-C ended.
+        print(f"\n{arguments.command}: stopped", file=sys.stderr)
+        return 130
     return status
 
 

@@ -9,7 +9,7 @@ produced.
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from generator.core.catalog import Catalog
@@ -19,6 +19,14 @@ OUTPUT_ROOTS = ("models", "cards", "api/v1", "assets/generated")
 """The only folders below `docs/` that `build` writes to."""
 OUTPUT_FILES = ("llms.txt", "robots.txt")
 """The only files directly in `docs/` that `build` writes."""
+Say = Callable[[str], None]
+"""Takes a line on what comes next."""
+
+
+def _nothing(_line: str) -> None:
+    """Says nothing."""
+
+
 LOCAL_SITE_URL = "http://127.0.0.1:8000/"
 """The address of a site that nobody has published, as in mkdocs.yml."""
 
@@ -33,6 +41,7 @@ def build(
     pictures: Mapping[str, str] | None = None,
     site_url: str = LOCAL_SITE_URL,
     verification: str = "",
+    say: Say = _nothing,
 ) -> None:
     """Write every page and data file of the matrix below `docs_dir`.
 
@@ -45,6 +54,7 @@ def build(
         pictures: SVG files of the explanations by name.
         site_url: Where the site will stand, for what must name it in full.
         verification: `catalog/verification.csv`, which is published as it is.
+        say: Is told of each stage.
     """
     from generator.emit import (
         badges,
@@ -64,6 +74,7 @@ def build(
     from generator.tables.view import ModelView
 
     axes = matrix.axes
+    say("longest sequences, time and cost")
     stack = catalog.stack("generic")
     default_optimizer = catalog.optimizer(axes.default_optimizer)
     facts = {model_id: facts_of(model.entry) for model_id, model in matrix.models.items()}
@@ -83,6 +94,7 @@ def build(
     former = permalinks.former_cards(axes, ledger)
 
     with _staging(docs_dir) as staging:
+        say("pages of models and cards")
         env = pages.environment()
         for model_id, view in views.items():
             text = pages.model_page(
@@ -109,6 +121,7 @@ def build(
         listed = indexes.models_index(env, facts=facts, views=views)
         _write(staging / "models" / "index.md", listed)
         _write(staging / "cards" / "index.md", indexes.cards_index(env, cards=axes.cards))
+        say("data: JSON, CSV and badges")
         written = dict(
             json_api.files(version=version, facts=facts, views=views, axes=axes, times=times),
             **tables_csv.models_csv(views),
@@ -132,6 +145,7 @@ def build(
         )
         for path, text in written.items():
             _write(staging / path, text)
+        say("pictures for links, Parquet")
         for path, data in social_cards.files(facts, views).items():
             _write_bytes(staging / path, data)
         (staging / "api/v1/matrix.parquet").write_bytes(parquet.matrix_parquet(views))
@@ -194,6 +208,7 @@ def build_all(
     *,
     only_models: list[str] | None = None,
     site_url: str = LOCAL_SITE_URL,
+    say: Say = _nothing,
 ) -> None:
     """Everything that the site needs, from the catalog's files.
 
@@ -202,6 +217,7 @@ def build_all(
         docs_dir: The site's source folder.
         only_models: Ids to restrict a quick look to.
         site_url: Where the site will stand.
+        say: Is told of each stage.
     """
     from generator import matrix
     from generator.core.codec import catalog_to_dict
@@ -212,6 +228,7 @@ def build_all(
     axes = matrix.read_axes(catalog, catalog_dir / "matrix.toml")
     root = Path(__file__).resolve().parents[2]
     sources = [*catalog_dir.rglob("*.toml"), *(root / "generator/core").rglob("*.py")]
+    say(f"matrix: {len(only_models or catalog.models)} of {len(catalog.models)} models")
     build(
         catalog,
         matrix.build(catalog, axes=axes, models=only_models),
@@ -221,7 +238,9 @@ def build_all(
         pictures={f"{name}.svg": figures.render(name) for name in sorted(figures.FIGURES)},
         site_url=f"{site_url.rstrip('/')}/",
         verification=(catalog_dir / "verification.csv").read_text(encoding="utf-8"),
+        say=say,
     )
+    say("the calculator's archive")
     bundle = json.dumps(
         catalog_to_dict(catalog), ensure_ascii=False, separators=(",", ":"), sort_keys=True
     )

@@ -166,7 +166,8 @@ def test_an_unknown_model_of_a_build_is_told_without_a_traceback(
 ) -> None:
     from generator.__main__ import main
 
-    assert main(["build", "--docs", str(tmp_path / "docs"), "--models", "llama-3.1-9b"]) == 2
+    words = ["build", "--quiet", "--docs", str(tmp_path / "docs"), "--models", "llama-3.1-9b"]
+    assert main(words) == 2
     error = capsys.readouterr().err
     assert error.startswith('build: model: The catalog has no model "llama-3.1-9b"; did you mean')
     assert "Traceback" not in error
