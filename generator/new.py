@@ -341,7 +341,11 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
     left_out: list[str] = []
     if kind == "model":
         if not re.fullmatch(r"[^/\s]+/[^/\s]+", hugging_face):
-            return _refuse("a model needs its Hugging Face name; add --name owner/name.")
+            given = f'"{hugging_face[:LONGEST_ID]}" is no' if hugging_face else "a model needs its"
+            return _refuse(
+                f"{given} Hugging Face name; add NAME=owner/name to make, or --name owner/name, as "
+                "meta-llama/Llama-3.1-8B."
+            )
         try:
             config = json.loads(Path(source).read_bytes().decode("utf-8-sig"))
             if not isinstance(config, dict):
@@ -375,7 +379,13 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
         text = (new_card if kind == "card" else new_optimizer)(own_id, today)
     path = root / f"{kind}s" / f"{own_id}.toml"
     if path.exists():
-        return _refuse(f"{path} exists; choose another id, or edit the file.")
+        remedy = (
+            f"edit that file, or name another model: the id {own_id} is the last part of the name "
+            "without its stage, and a tuned sibling of the same shape needs no file of its own"
+            if kind == "model"
+            else "choose another id, or edit the file"
+        )
+        return _refuse(f"{path} exists; {remedy}.")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     sys.stdout.write(f"{path}\n")

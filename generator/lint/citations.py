@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from generator.core.nearest import did_you_mean
 from generator.decode import show, wrong_value
+from generator.lint.cited import split_keys
 from generator.lint.rule import Context
 from generator.load import Document
 from generator.problem import Problem
@@ -19,7 +20,10 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
             yield wrong_value(document.path, "cite", expected="a table", got=show(cite))
         known = document.sources
         used: set[str] = set()
+        split = split_keys(document)
         for fact, citation in document.citations.items():
+            if fact in {written.partition(".")[0] for written in split}:
+                continue
             if not citation.sources:
                 yield Problem(
                     path=document.path,
@@ -37,6 +41,14 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
                         message=f"there is no [sources.{name}]{hint or '; add it'}",
                         code="unknown-source",
                     )
+        for fact, own in split.items():
+            used.update([own] if isinstance(own, str) else known)
+            yield Problem(
+                path=document.path,
+                key=f"cite.{fact}",
+                message=f'the key needs quotes, or TOML makes a table of it; write "{fact}" = ...',
+                code="wrong-type",
+            )
         for name in known:
             if name not in used:
                 yield Problem(

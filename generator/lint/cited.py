@@ -22,6 +22,22 @@ def facts_to_cite(document: Document) -> list[str]:
     return ["config"] + [f"expected.{name}" for name, own in totals.items() if isinstance(own, int)]
 
 
+def split_keys(document: Document) -> dict[str, object]:
+    """What `[cite]` says of facts with a dot in their name that someone has left unquoted.
+
+    `expected.num_parameters = "hub"` makes a table `expected` of it, and no citation.
+    """
+    cite = document.data.get("cite", {})
+    tables = cite.items() if isinstance(cite, dict) else ()
+    whole = facts_to_cite(document)
+    return {
+        f"{name}.{part}": own
+        for name, value in tables
+        if isinstance(value, dict) and name not in whole and not {"source", "note"} & set(value)
+        for part, own in value.items()
+    }
+
+
 def _may_be_cited(document: Document, fact: str) -> bool:
     """Whether `[cite]` may name this: any key of the file, dotted for one inside a table."""
     if document.kind.facts:
@@ -39,16 +55,18 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
     for document in documents:
         cited = document.citations
         facts = facts_to_cite(document)
+        split = split_keys(document)
         for fact in facts:
-            if fact not in cited:
+            if fact not in cited and fact not in split:
                 yield Problem(
                     path=document.path,
                     key=f"cite.{fact}",
                     message="the fact has no citation; name its source in [cite]",
                     code="uncited-fact",
                 )
+        tables = {written.partition(".")[0] for written in split}
         for fact in cited:
-            if not _may_be_cited(document, fact):
+            if fact not in tables and not _may_be_cited(document, fact):
                 yield Problem(
                     path=document.path,
                     key=f"cite.{fact}",

@@ -27,6 +27,7 @@ RANGES: dict[str, tuple[float, float]] = {
 
 MOST_BYTES = 1e12
 
+DRAFT = "still the 0 of the draft; look it up, or delete the line and the one in [cite]"
 USABLE_SHARE = (0.4, 1.1)
 """Usable memory over marketed memory. Above one because many a marketed GB is a GiB; unified memory
 gives the GPU as little as half."""
@@ -101,7 +102,8 @@ def _check_ranges(document: Document, card: Card) -> Iterator[Problem]:
         value = getattr(card, name)
         if value is not None and not low <= value <= high:
             expected = f"{low:g} to {high:g}"
-            yield _problem(document, name, "not credible; check the unit", expected, f"{value:g}")
+            message = "not credible; check the unit" if value else DRAFT
+            yield _problem(document, name, message, expected, f"{value:g}")
 
 
 def _check_pairs(document: Document, card: Card) -> Iterator[Problem]:
@@ -111,7 +113,7 @@ def _check_pairs(document: Document, card: Card) -> Iterator[Problem]:
         low, high = USABLE_SHARE
         if not low <= share <= high:
             expected = f"{low:.0%} to {high:.0%} of the marketed size"
-            message = "not credible; check GB against GiB"
+            message = "not credible; check GB against GiB" if usable else DRAFT
             yield _problem(document, "memory_usable_bytes", message, expected, f"{share:.0%}")
     low_price, high_price = card.price_usd_per_hour, card.price_usd_per_hour_high
     if low_price is not None and high_price is not None and high_price < low_price:

@@ -34,6 +34,31 @@ def test_the_whole_catalog_has_no_failures() -> None:
 CASES = [
     pytest.param(
         MODEL,
+        '"expected.num_parameters" = "config"',
+        'expected.num_parameters = "config"',
+        "cite.expected.num_parameters: the key needs quotes, or TOML makes a table of it; write"
+        ' "expected.num_parameters" = ... [wrong-type]',
+        id="citation-without-quotes",
+    ),
+    pytest.param(
+        CARD,
+        "link_bytes_per_second = 32_000_000_000",
+        "link_bytes_per_second = 0",
+        "facts.link_bytes_per_second: still the 0 of the draft; look it up, or delete the line and"
+        " the one in [cite] (expected 1e+09 to 1e+13, got 0) [implausible-value]",
+        id="zero-of-the-draft",
+    ),
+    pytest.param(
+        CARD,
+        "memory_usable_bytes = 25_000_000_000",
+        "memory_usable_bytes = 0",
+        "facts.memory_usable_bytes: still the 0 of the draft; look it up, or delete the line and"
+        " the one in [cite] (expected 40% to 110% of the marketed size, got 0%)"
+        " [implausible-value]",
+        id="zero-size-of-the-draft",
+    ),
+    pytest.param(
+        MODEL,
         "vocab_size = 32_000",
         "vocab_size = 32_000\nn_experts = 8",
         "config.n_experts: nothing reads it for model_type llama; delete the line, or open an issue"
@@ -393,6 +418,13 @@ def test_a_rule_finds_its_damage(root: Path, name: str, old: str, new: str, expe
     damage(root, name, old, new)
     found = [line for line in findings(root) if line.startswith(f"catalog/{name}: {expected}")]
     assert len(found) == 1, findings(root)
+
+
+def test_a_key_without_quotes_is_told_once(root: Path) -> None:
+    quoted = '"expected.num_parameters" = "config"'
+    damage(root, MODEL, quoted, quoted.replace('"', "", 2))
+    (line,) = findings(root)
+    assert "needs quotes" in line
 
 
 def test_a_name_belongs_to_the_file_that_is_called_so(root: Path) -> None:

@@ -237,13 +237,14 @@ def test_the_command_writes_a_card_and_says_what_to_fill_in_where(
 @pytest.mark.parametrize(
     ("kind", "source", "name", "message"),
     [
-        pytest.param("model", "config.json", "Test", "add --name owner/name", id="no-owner"),
+        pytest.param("model", "config.json", "", "add NAME=owner/name to make", id="no-name"),
+        pytest.param("model", "config.json", "Test", '"Test" is no Hugging Face', id="no-owner"),
         pytest.param("model", "absent.json", "test/Test-3B", "cannot read", id="no-file"),
         pytest.param("model", "broken.json", "test/Test-3B", "no JSON", id="no-json"),
         pytest.param("model", "list.json", "test/Test-3B", "no JSON object", id="no-object"),
         pytest.param("model", "deep.json", "test/Test-3B", "too deeply", id="deep"),
         pytest.param("model", "odd.json", "test/Test-3B", "model.config.model_type", id="odd"),
-        pytest.param("model", "config.json", "test/Test-1B", "exists", id="id-is-taken"),
+        pytest.param("model", "config.json", "test/Test-1B-it", "id test-1b is", id="id-is-taken"),
         pytest.param("card", "X 100", "", '"X 100" is no id', id="no-id"),
         pytest.param("card", "X100-80GB", "", "; for example x100-80gb", id="upper-case"),
         pytest.param("card", "x100", "", "ends with no memory size", id="no-size"),
