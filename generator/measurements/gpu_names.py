@@ -7,7 +7,7 @@ words leave the size or the form open, the usual machine of that chip is meant, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from generator.core.card import Card
@@ -119,24 +119,9 @@ def find_card(text: str, cards: Mapping[str, Card]) -> FoundCard:
             return FoundCard(id=card.id)
     plain = re.sub(r"\([^)]*\)|[-_]", " ", name)
     sizes = SIZE.findall(plain)
-    words = [
-        word
-        for word in _words(SIZE.sub(" ", plain))
-        if word not in FILLERS and not COUNT.fullmatch(word)
-    ]
-    forms = {FORMS[word] for word in words if FORMS.get(word)}
-    chip = frozenset(word for word in words if word not in FORMS)
-    chip = ALSO_CALLED.get(chip - MAKERS, chip)
     size = float(sizes[0]) if len(sizes) == 1 else None
-    if not chip - MAKERS and not forms and size is not None:
-        return FoundCard(memory_gb=round(size))
-    matching = [
-        card
-        for card in cards.values()
-        if _is_called(_parts(card.id)[0], chip)
-        and forms <= _parts(card.id)[1]
-        and (size is None or _is_as_large(card, size))
-    ]
+    words = _words(SIZE.sub(" ", plain))
+    matching = [card for card in cards.values() if _is_meant(card, words, size)]
     if len(matching) == 1:
         return FoundCard(id=matching[0].id)
     usual = [name for name in USUAL if name in {card.id for card in matching}]
@@ -145,8 +130,27 @@ def find_card(text: str, cards: Mapping[str, Card]) -> FoundCard:
     if matching:
         found = " or ".join(card.id for card in matching)
         return FoundCard(reason=f'"{text.strip()[:LONGEST_SHOWN]}" may be {found}; write which')
+    if size is not None and all(_tells_nothing(word) or word in MAKERS for word in words):
+        return FoundCard(memory_gb=round(size))
     hint = did_you_mean(name[:LONGEST_SHOWN], cards) or "; write its id"
     return FoundCard(reason=f'the catalog has no card "{text.strip()[:LONGEST_SHOWN]}"{hint}')
+
+
+def _tells_nothing(word: str) -> bool:
+    return word in FILLERS or COUNT.fullmatch(word) is not None or FORMS.get(word) == ""
+
+
+def _is_meant(card: Card, words: Sequence[str], size: float | None) -> bool:
+    """Whether the words are this card's; those that tell nothing count only if its id has them."""
+    chip, forms = _parts(card.id)
+    told = [word for word in words if word in chip or not _tells_nothing(word)]
+    named = frozenset(word for word in told if word not in FORMS)
+    named = ALSO_CALLED.get(named - MAKERS, named)
+    return (
+        _is_called(chip, named)
+        and {FORMS[word] for word in told if word in FORMS} <= forms
+        and (size is None or _is_as_large(card, size))
+    )
 
 
 def _is_as_large(card: Card, size: float) -> bool:

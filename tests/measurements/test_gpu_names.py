@@ -73,6 +73,22 @@ def test_a_size_without_a_name_is_a_card_of_that_size(catalog: Catalog) -> None:
     assert find_card("24GB GPU (2x)", catalog.cards).request == {"memory_gb": 24}
 
 
+@pytest.mark.parametrize(
+    "card_id", ["phi-x1-48gb", "phi-4x-48gb", "rtx-blackwell-48gb", "grace-pcie-48gb"]
+)
+def test_words_that_tell_nothing_elsewhere_may_be_part_of_an_id(
+    catalog: Catalog, card_id: str
+) -> None:
+    cards = {**catalog.cards, card_id: replace(catalog.cards["l4-24gb"], id=card_id, aliases=())}
+    cards[card_id] = replace(cards[card_id], memory_marketed_gb=48)
+    plain = card_id.replace("-", " ")
+    for name in (card_id, plain, f"NVIDIA {plain.upper()}", f"2x {plain}", f"{plain} card"):
+        assert find_card(name, cards).id == card_id, name
+    assert find_card("NVIDIA GH200 Grace Hopper Superchip 144 GB", cards).id == "gh200-144gb"
+    assert find_card("2x GeForce RTX 4090", cards).id == "rtx-4090-24gb"
+    assert find_card("48GB class (2x)", cards).request == {"memory_gb": 48}
+
+
 def test_every_id_alias_and_printed_name_is_its_own_card(catalog: Catalog) -> None:
     for card in catalog.cards.values():
         for name in (card.id, *card.aliases, card.id.upper(), card.id.replace("-", " ")):
