@@ -1,0 +1,24 @@
+"""One table says what the columns of `memory.csv` take, and it has all of them."""
+
+import re
+from pathlib import Path
+
+from generator.load import CATALOG_DIR
+from generator.measurements.columns import MEMORY
+
+ROOT = CATALOG_DIR.parent
+ROW = re.compile(r"^\| (`[a-z_0-9]+`(?:, `[a-z_0-9]+`)*) \|", re.MULTILINE)
+
+
+def described(path: Path) -> list[str]:
+    """Names in the first column of the tables of a text."""
+    return re.findall(r"[a-z_0-9]+", " ".join(ROW.findall(path.read_text(encoding="utf-8"))))
+
+
+def test_every_column_is_described_once_in_the_order_of_the_file() -> None:
+    assert described(CATALOG_DIR / "measurements" / "README.md") == list(MEMORY.names)
+
+
+def test_no_other_text_describes_them() -> None:
+    texts = [*ROOT.glob("*.md"), *CATALOG_DIR.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    assert [path.name for path in texts if "gib_per_gpu" in described(path)] == []
