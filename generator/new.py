@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.config_keys import unknown
+from generator.core.catalog import STAGE_SUFFIXES
 from generator.core.errors import TrainfitError
 from generator.core.hf_config import model_from_config, read_config
 from generator.core.hf_config.reader import FIELD_PREFIX, Questions
@@ -25,7 +26,7 @@ from generator.load import ID_PATTERN
 FILL = "FILL"
 """Marks what a person must look up; the lint rule `filled` refuses it."""
 
-SUFFIXES = re.compile(r"-(hf|instruct|it|chat|base|\d{4}|\d{6}|\d{8})$")
+SUFFIXES = re.compile(rf"({'|'.join(STAGE_SUFFIXES)}|-\d{{4}}|-\d{{6}}|-\d{{8}})$")
 """Endings of a Hugging Face name that are no part of an id: training stage and date."""
 
 CARD_ID = re.compile(r"[a-z0-9][a-z0-9.-]*-([1-9]\d{0,3})gb")
