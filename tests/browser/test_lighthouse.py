@@ -13,6 +13,8 @@ from tests.browser.support import REPOSITORY_DIR, browser_path, missing
 PAGES = ("", "models/llama-3.1-8b/", "calculator/")
 PERFORMANCE = {"desktop": 95, "mobile": 85}
 OTHERS = {"accessibility": 100, "best-practices": 95, "seo": 100}
+AS_ON_A_PHONE = "seo"
+"""Judges text and links, which are the same for both; a table's thousand links take it long."""
 MAX_LAYOUT_SHIFT = 0.02
 MAX_LARGEST_PAINT_MILLISECONDS = 1_000
 """On the desktop profile."""
@@ -31,12 +33,23 @@ def chromium() -> str:
     return path
 
 
+def others(profile: str) -> dict[str, int]:
+    """The least score by category, besides that of speed."""
+    return {
+        name: least
+        for name, least in OTHERS.items()
+        if profile == "mobile" or name != AS_ON_A_PHONE
+    }
+
+
 def audit(address: str, profile: str, chromium: str, folder: Path) -> dict[str, Any]:
     report = folder / "report.json"
     command = ["node", str(LIGHTHOUSE), address, "--quiet", "--output=json"]
     command += [f"--output-path={report}"]
     command += ["--chrome-flags=--headless=new --no-sandbox --disable-gpu"]
+    command += ["--disable-full-page-screenshot"]  # an illustration of the report
     command += ["--preset=desktop"] if profile == "desktop" else []
+    command += [f"--only-categories={','.join(['performance', *others(profile)])}"]
     subprocess.run(
         command,
         check=True,
@@ -62,11 +75,11 @@ def test_lighthouse_is_content(
 
         failed = [
             each["id"]
-            for name in OTHERS
+            for name in others(profile)
             for each in report["categories"][name]["auditRefs"]
             if each["weight"] and audits[each["id"]]["score"] not in (None, 1)
         ]
-        for name, least in OTHERS.items():
+        for name, least in others(profile).items():
             assert scores[name] >= least, (name, failed)
         assert audits["cumulative-layout-shift"]["numericValue"] <= MAX_LAYOUT_SHIFT
         best = max(best, scores["performance"])
