@@ -129,8 +129,8 @@ def read_axes(catalog: Catalog, path: Path = CATALOG_DIR / "matrix.toml") -> Axe
                 id=each.id,
                 workload=Workload(
                     sequence_length=each.sequence_length,
-                    # An optimizer that updates during backward cannot accumulate; `_case` sets 1
-                    # for it.
+                    # An optimizer that updates during backward cannot accumulate; `case_for` sets
+                    # 1 for it.
                 ),
             )
             for each in listed.workloads

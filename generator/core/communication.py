@@ -13,11 +13,10 @@ from generator.core.run import Strategy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collective:
-    """One kind of collective: what it moves, how often a step, and what one GPU sends for it."""
+    """One kind of collective: what it moves, and what one GPU sends for it in a step."""
 
     name: str
     buffer: str
-    times_per_step: int
     bytes_sent_per_gpu: int
 
 
@@ -142,6 +141,4 @@ def communication(
 
 
 def _collective(name: str, buffer: str, times: int, bytes_each: int) -> Collective:
-    return Collective(
-        name=name, buffer=buffer, times_per_step=times, bytes_sent_per_gpu=times * bytes_each
-    )
+    return Collective(name=name, buffer=buffer, bytes_sent_per_gpu=times * bytes_each)

@@ -24,7 +24,6 @@ class Cost:
     usd: float | None
     usd_low: float | None
     usd_high: float | None
-    usd_per_million_tokens: float | None
     price_date: str | None
 
 
@@ -101,13 +100,12 @@ def cost(
     def hours(rate: float) -> float:
         return total / rate / SECONDS_PER_HOUR
 
-    usd = usd_low = usd_high = per_million = None
+    usd = usd_low = usd_high = None
     if price_usd_per_hour is not None:
         high_price = max(price_usd_per_hour, price_usd_per_hour_high or price_usd_per_hour)
         usd = hours(tokens_per_second) * num_gpus * price_usd_per_hour
         usd_low = hours(tokens_per_second_high) * num_gpus * price_usd_per_hour
         usd_high = hours(tokens_per_second_low) * num_gpus * high_price
-        per_million = usd / content * 1e6 if content else None
     return Cost(
         num_tokens=content,
         num_processed_tokens=total,
@@ -118,6 +116,5 @@ def cost(
         usd=usd,
         usd_low=usd_low,
         usd_high=usd_high,
-        usd_per_million_tokens=per_million,
         price_date=price_date if price_usd_per_hour is not None else None,
     )

@@ -24,7 +24,7 @@ from generator.core.model import (
     Model,
     Tensor,
 )
-from generator.core.params import ALL_LINEAR, block_tensors, lora_targets
+from generator.core.params import ALL_LINEAR, block_tensors, num_lora_parameters
 from generator.core.run import Checkpointing, MethodName
 
 AttentionCount = Literal["full", "causal"]
@@ -57,13 +57,11 @@ class ScoreWork:
 class ForwardWork:
     """What one token is multiplied with in a forward pass; sequence length apart.
 
-    `block_weights` holds the active weights of the decoder blocks' matrices and convolutions
-    (routed
-    experts: k of them), `routed_weights` the routed experts' part of that.
+    `block_weights` holds the active weights of the decoder blocks' matrices and convolutions; of
+    routed experts k.
     """
 
     block_weights: int
-    routed_weights: int
     head_weights: int
     recurrent_flops: int
     scores: tuple[ScoreWork, ...]
@@ -210,17 +208,13 @@ def forward_work(model: Model) -> ForwardWork:
     Source: S-KAPLAN section 2.1 for the weights, S-PALM appendix B for the scores.
     """
     block_weights = 0
-    routed_weights = 0
     recurrent = 0
     scores: list[ScoreWork] = []
     for group in model.block_groups:
         block = group.block
         for tensor in block_tensors(model, block):
             if is_multiplied(tensor):
-                weights = active_weights(tensor, block) * group.count
-                block_weights += weights
-                if tensor.kind == "expert":
-                    routed_weights += weights
+                block_weights += active_weights(tensor, block) * group.count
         for mixer in block.mixers:
             recurrent += recurrent_flops_per_token(mixer) * group.count
             work = _score_work(mixer, group.count)
@@ -231,7 +225,6 @@ def forward_work(model: Model) -> ForwardWork:
             block_weights += tensor.num_parameters
     return ForwardWork(
         block_weights=block_weights,
-        routed_weights=routed_weights,
         head_weights=model.hidden_size * model.vocab_size,
         recurrent_flops=recurrent,
         scores=tuple(scores),
@@ -274,18 +267,6 @@ def forward_flops(
     )
 
 
-@lru_cache(maxsize=512)
-def adapter_weights(
-    model: Model, rank: int, target_modules: str | tuple[str, ...] = ALL_LINEAR
-) -> int:
-    """Weights of the LoRA adapters that one token is multiplied with.
-
-    Shape: R * (in + out) per adapted matrix.
-    Source: arXiv:2106.09685 section 4.1.
-    """
-    return sum(rank * sum(part.shape) * part.count for part in lora_targets(model, target_modules))
-
-
 def training_flops(
     *,
     model: Model,
@@ -317,7 +298,8 @@ def training_flops(
     is_full = method == "full"
     adapters = 0.0
     if not is_full:
-        adapters = float(FLOPS_PER_WEIGHT * adapter_weights(model, lora_rank, target_modules))
+        weights = num_lora_parameters(model, lora_rank, target_modules)
+        adapters = float(FLOPS_PER_WEIGHT * weights)
     forward = PassFlops(
         blocks=forward.blocks, attention=forward.attention, head=forward.head, adapters=adapters
     )

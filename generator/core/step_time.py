@@ -100,7 +100,6 @@ class StepTime:
     tokens_per_second: float
     """Of all GPUs together."""
     model_flops_per_token: float
-    hardware_flops_per_token: float
     mfu: float
     hfu: float
     hidden_communication_seconds: float
@@ -413,7 +412,6 @@ def step_time(
         high=per_gpu * (constants.WIDE_HIGH_SHARE if wide else constants.HIGH_SHARE),
         tokens_per_second=per_gpu * num_gpus,
         model_flops_per_token=counted.model_flops,
-        hardware_flops_per_token=counted.hardware_flops,
         mfu=per_gpu * counted.model_flops / peak,
         hfu=per_gpu * counted.hardware_flops / peak,
         hidden_communication_seconds=hidden,

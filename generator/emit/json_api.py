@@ -502,19 +502,3 @@ def files(
 
 def _readable(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-
-
-def flat_index(axes: Axes, names: Iterable[str], **position: int) -> int:
-    """Position in a flat array of the given axes: how a reader finds one figure."""
-    lengths = {
-        "method": len(axes.methods),
-        "optimizer": len(axes.optimizers),
-        "strategy": len(axes.strategies),
-        "num_gpus": len(axes.gpu_counts),
-        "sequence_length": len(axes.workloads),
-        "card": len(axes.cards),
-    }
-    index = 0
-    for name in names:
-        index = index * lengths[name] + position[name]
-    return index

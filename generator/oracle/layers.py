@@ -54,17 +54,6 @@ def layer_rows(case: Case) -> list[LayerRow]:
     ]
 
 
-def outside_layers(run: StepRun) -> dict[str, int]:
-    """Activations alive at the end of the forward pass that no decoder layer made."""
-    counter: Counter[str] = Counter()
-    for allocation in run.tracker.live_at(run.forward_end_time):
-        if allocation.category == "activations" and not _LAYER.search(allocation.module):
-            counter[f"{allocation.module} {allocation.op} {allocation.dtype}"] += (
-                allocation.size_bytes
-            )
-    return dict(counter.most_common())
-
-
 def _saved(run: StepRun) -> dict[int, Counter[str]]:
     by_layer: dict[int, Counter[str]] = {}
     for allocation in run.tracker.live_at(run.forward_end_time):

@@ -58,11 +58,6 @@ class StrategyGrid:
     rows: tuple[GridRow, ...]
     outcome: str
 
-    @property
-    def fits_somewhere(self) -> bool:
-        """At least one card fits at the first workload."""
-        return any(row.answers[0] and row.answers[0].verdict == "fits" for row in self.rows)
-
 
 def _outcome(rows: list[GridRow]) -> str:
     """One line on the first workload: the smallest card that fits, and on how many."""

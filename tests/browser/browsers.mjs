@@ -40,7 +40,7 @@ const BROWSERS = {
 };
 
 /** Where a browser is, or undefined. */
-export const browserPath = (name) =>
+const browserPath = (name) =>
   BROWSERS[name].paths.filter(Boolean).find((path) => existsSync(path));
 
 export function browserType(name) {

@@ -179,7 +179,6 @@ def test_routed_experts_count_k_of_e_and_the_router_and_shared_expert_count_whol
     routed = 6 * 3 * HIDDEN * 1024
     expected = 2 * (attention + HIDDEN * 64 + 3 * HIDDEN * 2048 + routed)
     assert expected == work.block_weights
-    assert work.routed_weights == 2 * routed
 
 
 def test_latent_attention_scores_are_wider_than_its_values() -> None:

@@ -4,7 +4,7 @@ import { el, setText } from "./dom.js";
 import { count } from "./format.js";
 
 /** Larger texts are refused before anything reads them; real files have 1 to 20 kB. */
-export const MAX_FILE_CHARACTERS = 200_000;
+const MAX_FILE_CHARACTERS = 200_000;
 const TYPING_DELAY_MS = 200;
 
 const TOO_LONG = (characters) =>

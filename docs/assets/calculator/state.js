@@ -5,7 +5,7 @@
    out, so they are part of the format: changing one needs a new VERSION and a decoder for the old
    one. Nothing in here touches the page. */
 
-export const VERSION = 1;
+const VERSION = 1;
 
 /** Longest pasted config that a link may carry, in characters of its base64 form. */
 export const MAX_CONFIG_CHARACTERS = 6000;
