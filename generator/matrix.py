@@ -14,10 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from generator.core import fit
-from generator.core.api import LINES
 from generator.core.card import Card
 from generator.core.catalog import Catalog, CatalogModel
-from generator.core.memory import peak_ledgers
+from generator.core.memory import LINES, peak_ledgers
 from generator.core.optimizer import Optimizer
 from generator.core.run import METHODS, Case, MethodName, Strategy, Workload
 from generator.core.stack import Stack

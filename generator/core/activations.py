@@ -4,15 +4,17 @@ One function per part of a block lists the saved tensors in the order of the for
 T tokens, h hidden size, a heads, k key/value heads, d head size, I feed-forward width; all results
 are bytes per token unless the name says otherwise, so that sequence and batch stay outside.
 
-Source: S-TRACKER (PyTorch's own allocations of real Transformers classes, torch 2.13); the list
-    for a
-Llama block sums to (8 + 2ad/h + 2kd/h + 4I/h) * 2h bytes plus the log-sum-exp, as published there.
+Source: S-TRACKER (PyTorch's own allocations of real Transformers classes, torch 2.13). The list for
+a Llama block sums to (8 + 2ad/h + 2kd/h + 4I/h) * 2h bytes plus the log-sum-exp, as is published
+there.
 """
 
 from dataclasses import dataclass
 from functools import cache
 
+from generator.core.dtypes import FP32_BYTES
 from generator.core.model import (
+    DELTA_NET_CHUNK,
     Attention,
     Block,
     GatedDeltaNet,
@@ -30,7 +32,6 @@ from generator.core.run import AttentionKernel
 
 LOG_SUM_EXP_BYTES = 4
 """FlashAttention and the memory-efficient kernel keep one FP32 per head and token."""
-FP32_BYTES = 4
 EAGER_BACKWARD_PAIR_BYTES = 8
 """Softmax backward, per head and pair: the FP32 gradient 4, the 16-bit result 2 and an FP32
 workspace 4, when the 16-bit copy of the probabilities is free again."""
@@ -350,7 +351,7 @@ def _gated_delta_net(mixer: GatedDeltaNet, mode: TapeMode) -> tuple[int, int, in
     value = mixer.num_value_heads * mixer.value_head_dim
     key_projection = mixer.num_key_heads * mixer.key_head_dim
     conv_width = 2 * key_projection + value
-    chunk = 64
+    chunk = DELTA_NET_CHUNK
     element = mode.element_bytes
     if mode.attention == "flash":
         # Projection, convolution, normalised queries and keys, values, the chunk matrix, output

@@ -26,14 +26,14 @@ from generator.core import flops, oom, solve
 from generator.core.band import band
 from generator.core.card import Card
 from generator.core.catalog import Catalog
-from generator.core.communication import communication
+from generator.core.communication import Communication, communication
 from generator.core.cost import cost
 from generator.core.dataset import Dataset
 from generator.core.errors import TrainfitError
 from generator.core.fit import tight_limit_bytes, verdict, verdict_name
 from generator.core.ladder import RUNGS, climb, default_gpus, gpu_counts
 from generator.core.launch import TOOLS
-from generator.core.memory import Instant, Ledger, case_resident, instants
+from generator.core.memory import LINES, Instant, Ledger, case_resident, instants, peak
 from generator.core.request import (
     CHOICES,
     DATASET_DEFAULTS,
@@ -49,16 +49,8 @@ from generator.core.request import (
 )
 from generator.core.run import Case
 from generator.core.set_ups import SetUp, case_step, set_ups_that_fit, usable_counts
+from generator.core.units import GB
 
-LINES = (
-    "weights",
-    "master_weights",
-    "gradients",
-    "optimizer_states",
-    "activations",
-    "buffers",
-    "overhead",
-)
 OPERATIONS = (
     "estimate",
     "grid",
@@ -82,14 +74,6 @@ def _lines(ledger: Ledger) -> dict[str, int]:
     return {**{line: getattr(ledger, line) for line in LINES}, "total": ledger.total}
 
 
-def _worst(found: tuple[Instant, ...]) -> Instant:
-    worst = found[0]
-    for instant in found:
-        if instant.ledger.total > worst.ledger.total:
-            worst = instant
-    return worst
-
-
 def _settle(request: Request) -> Case:
     """The case with its GPU count: given, or picked by strategy and ladder."""
     case = request.case
@@ -104,9 +88,10 @@ def _assumptions(request: Request, case: Case) -> list[str]:
     """Conditions that the numbers rest on, in words."""
     card = request.card
     notes: list[str] = []
-    if case.stack.is_generic:
+    if case.stack.overhead_bytes is not None:
         notes.append(
-            "Generic stack: 1.5 GB stand for context, workspaces, communication and gather buffers."
+            f"Generic stack: {case.stack.overhead_bytes / GB:g} GB stand for context, workspaces, "
+            "communication and gather buffers."
         )
     else:
         notes.append(f"Buffers and dtypes as {case.stack.name} has them.")
@@ -147,7 +132,7 @@ def _communication(case: Case) -> dict[str, Any]:
     if state.num_trainable_parameters and state.gradients:
         gradient_bytes = state.gradients // state.num_trainable_parameters
 
-    def sent(accumulation: int) -> Any:
+    def sent(accumulation: int) -> Communication:
         return communication(
             num_trainable_parameters=state.num_trainable_parameters,
             weight_bytes=state.weights,
@@ -258,7 +243,7 @@ def _formula(case: Case) -> dict[str, Any]:
 def _estimate(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, Any]:
     case = _settle(request)
     found = instants(case)
-    worst = _worst(found)
+    worst = max(found, key=lambda instant: instant.ledger.total)
     state = case_resident(case)
     low, high = band(case, worst.ledger)
     result: dict[str, Any] = {
@@ -351,7 +336,7 @@ def _grid(request: Request, catalog: Catalog, card_ids: object) -> dict[str, Any
 
     def total(count: int) -> int:
         if count not in totals:
-            totals[count] = _worst(instants(replace(case, num_gpus=count))).ledger.total
+            totals[count] = peak(replace(case, num_gpus=count)).ledger.total
         return totals[count]
 
     rows: list[dict[str, Any]] = []
@@ -393,7 +378,7 @@ def _curve(request: Request, lengths: object) -> dict[str, Any]:
     points = []
     for length in lengths:
         workload = replace(case.workload, sequence_length=length)
-        ledger = _worst(instants(replace(case, workload=workload))).ledger
+        ledger = peak(replace(case, workload=workload)).ledger
         low_total, high_total = band(case, ledger)
         points.append(
             {

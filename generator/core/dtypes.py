@@ -32,6 +32,11 @@ class DType:
         return total
 
 
+HALF_BYTES = 2
+FP32_BYTES = 4
+"""Bytes of one number. 16-bit training keeps weights and gradients in 16 bit; the master is FP32.
+Source: S-MIXED (arXiv:1710.03740), S-ZERO section 3.1."""
+
 FP32 = DType(name="fp32", bits=32)
 BF16 = DType(name="bf16", bits=16)
 FP16 = DType(name="fp16", bits=16)

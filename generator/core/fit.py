@@ -1,7 +1,7 @@
 """Does it fit: the verdict of a total against a card, and the reason in words."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from generator.core.card import Card
 from generator.core.memory import Ledger
@@ -9,7 +9,7 @@ from generator.core.run import Case
 from generator.core.units import format_gb
 
 VerdictName = Literal["fits", "tight", "no"]
-VERDICTS: tuple[VerdictName, ...] = ("fits", "tight", "no")
+VERDICTS: tuple[VerdictName, ...] = get_args(VerdictName)
 
 # A run fits when it leaves 5 % of the marketed size free. In percent, so that the limit is an
 # integer.
@@ -68,6 +68,8 @@ LINE_WORDS = {
     "buffers": "buffers",
     "overhead": "overhead",
 }
+SINGULAR_LINES = ("optimizer_states", "overhead")
+"""Lines whose words are one thing in a sentence."""
 
 
 def _what_more_gpus_do(case: Case, ledger: Ledger) -> str:
@@ -111,9 +113,7 @@ def verdict(case: Case, ledger: Ledger, card: Card) -> Verdict:
     lines = {line: getattr(ledger, line) for line in LINE_WORDS}
     largest = max(lines, key=lambda line: lines[line])
     alone = " alone" if lines[largest] > fit_limit_bytes(card) else ""
-    verb = "are" if largest in ("weights", "gradients", "activations", "buffers") else "is"
-    if largest == "master_weights":
-        verb = "are"
+    verb = "is" if largest in SINGULAR_LINES else "are"
     return Verdict(
         name=name,
         share=share,

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from generator.core.model import (
+    DELTA_NET_CHUNK,
     Attention,
     Block,
     GatedDeltaNet,
@@ -36,8 +37,6 @@ FLOPS_PER_WEIGHT = 2
 SELECTIVE_RECOMPUTE_SHARE = 0.5
 """`selective` recomputes every second block, or half of the matrix products of each (torchtitan's
 two ways, fms-fsdp's default): half of what `full` recomputes."""
-DELTA_NET_CHUNK = 64
-"""Chunk length of the gated delta rule's kernels (flash-linear-attention, arXiv:2406.06484)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

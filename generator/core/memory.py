@@ -4,12 +4,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from generator.core.dtypes import FP32_BYTES, HALF_BYTES
 from generator.core.micro_batch import MicroBatch, micro_batch
-from generator.core.resident import FP32_BYTES, HALF_BYTES, Resident, resident
+from generator.core.resident import Resident, resident
 from generator.core.run import Case, Strategy
 from generator.core.sharding import Shard, Transients, shard, transients
 
 Phase = Literal["forward", "loss", "backward", "step"]
+Moment = tuple[Phase, int, int, int]
+"""Phase, gradients, activations and buffers at one instant; everything else stays the same."""
+LINES = (
+    "weights",
+    "master_weights",
+    "gradients",
+    "optimizer_states",
+    "activations",
+    "buffers",
+    "overhead",
+)
+"""The lines of a `Ledger` that add up to its total, in the order of every table and sum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,10 +201,8 @@ def _gradients_at(
     return part * own.gradients // state.gradients
 
 
-def _moments(
-    case: Case, state: Resident, own: Shard, passing: Transients
-) -> list[tuple[Phase, int, int, int]]:
-    """Phase, gradients, activations and buffers at each instant; everything else stays the same."""
+def _moments(case: Case, state: Resident, own: Shard, passing: Transients) -> list[Moment]:
+    """What changes from instant to instant of a step."""
     stack = case.stack
     batch = case_micro_batch(case)
     copies = _autocast_copies(case, state)
@@ -201,7 +212,7 @@ def _moments(
     head = _gradients_at(case, state, own, share="head")
     most = _gradients_at(case, state, own, share="most")
     head_copy = _head_copy(case)
-    moments: list[tuple[Phase, int, int, int]] = [
+    moments: list[Moment] = [
         ("forward", none, batch.forward_end, passing.loss + copies + head_copy),
         ("loss", none, batch.loss_backward, passing.loss + backward_copies + head_copy),
         (
@@ -269,7 +280,7 @@ def _slack_bytes(case: Case, *, activations: int, others: int) -> int:
     return (activations * permille + others * stack.static_slack_permille) // 1000
 
 
-def _instant(case: Case, own: Shard, moment: tuple[Phase, int, int, int]) -> Instant:
+def _instant(case: Case, own: Shard, moment: Moment) -> Instant:
     phase, gradients, activations, buffers = moment
     stack = case.stack
     buffers += stack.workspace_bytes
@@ -293,16 +304,15 @@ def _instant(case: Case, own: Shard, moment: tuple[Phase, int, int, int]) -> Ins
     )
 
 
-def _worst(
-    case: Case, own: Shard, moments: list[tuple[Phase, int, int, int]]
-) -> tuple[Phase, int, int, int]:
+def _worst(case: Case, own: Shard, moments: list[Moment]) -> Moment:
     """The moment that needs the most; ties go to the earlier."""
     if case.stack.is_generic:
         return max(moments, key=_size)
     return max(moments, key=lambda moment: _instant(case, own, moment).ledger.total)
 
 
-def _size(moment: tuple[Phase, int, int, int]) -> int:
+def _size(moment: Moment) -> int:
+    """What the generic stack's instants differ by."""
     return moment[1] + moment[2] + moment[3]
 
 
@@ -311,7 +321,7 @@ def _shard(case: Case, state: Resident) -> Shard:
     return replace(own, gradients=0) if case.steps_in_backward else own
 
 
-def _set_up(case: Case) -> tuple[Shard, list[tuple[Phase, int, int, int]]]:
+def _set_up(case: Case) -> tuple[Shard, list[Moment]]:
     state = case_resident(case)
     own = _shard(case, state)
     return own, _moments(case, state, own, transients(case, state))
@@ -342,7 +352,7 @@ def peak(case: Case) -> Instant:
 
 def _placements(
     case: Case, placements: Iterable[tuple[Strategy, int]]
-) -> Iterator[tuple[Case, Shard, list[tuple[Phase, int, int, int]]]]:
+) -> Iterator[tuple[Case, Shard, list[Moment]]]:
     """The case under each strategy and GPU count; what no placement changes is computed once."""
     state = case_resident(case)
     for strategy, num_gpus in placements:

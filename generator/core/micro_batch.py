@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from generator.core import loss, params
 from generator.core.activations import TapeMode, block_tape, tail_bytes_per_token
+from generator.core.dtypes import FP32_BYTES, HALF_BYTES
 from generator.core.model import Attention, Block, MixtureOfExperts, Mlp, Model
 from generator.core.run import Lora, MethodName, Precision, Workload
 from generator.core.stack import Stack
@@ -78,28 +79,29 @@ def tape_mode(
     Source: S-AUTOCAST for the casts, S-PEFT for FP32 adapters, S-KBIT for the FP32 residual stream.
     """
     trains_base = method == "full"
-    element_bytes = 4 if precision == "fp32" else 2
+    element_bytes = FP32_BYTES if precision == "fp32" else HALF_BYTES
     targets: frozenset[str] = frozenset()
     residual_bytes = element_bytes
     upcasts = method == "qlora" and stack.kbit_upcast and not is_sharded
     if trains_base:
         if precision == "amp" and not is_sharded:
             # FSDP's mixed precision gathers 16-bit weights, so the blocks run in 16 bit throughout.
-            residual_bytes = 4
+            residual_bytes = FP32_BYTES
     else:
         targets = params.usual_module_names(model, lora.target_modules)
         if upcasts:
-            residual_bytes = 4
+            residual_bytes = FP32_BYTES
     autocast = _autocasts(method, precision, stack)
     # Under autocast PEFT's 4-bit adapters leave the cast to it, and FSDP2 gathers adapters in
     # 16 bit; both read their input as it is.
     casts_adapters = autocast and (method == "qlora" or (is_sharded and stack.fsdp_generation == 2))
+    keeps_fp32_adapters = lora.adapter_dtype == "fp32" and not casts_adapters
     return TapeMode(
         trains_base=trains_base,
         targets=targets,
         lora_rank=0 if trains_base else lora.rank,
         lora_dropout=lora.dropout and not trains_base,
-        adapter_bytes=4 if lora.adapter_dtype == "fp32" and not casts_adapters else 2,
+        adapter_bytes=FP32_BYTES if keeps_fp32_adapters else HALF_BYTES,
         autocast=autocast,
         element_bytes=element_bytes,
         residual_bytes=residual_bytes,
@@ -241,7 +243,7 @@ def micro_batch(
         softcap=model.final_logit_softcap,
         upcasts=model.upcasts_logits,
         autocast=mode.autocast,
-        logit_bytes=4 if mode.wide_outputs and not mode.autocast else mode.element_bytes,
+        logit_bytes=FP32_BYTES if mode.wide_outputs and not mode.autocast else mode.element_bytes,
     )
     logit_gradient = 0
     if workload.loss == "standard":

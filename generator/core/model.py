@@ -90,6 +90,10 @@ class Mamba2:
         return self.num_heads * self.head_dim
 
 
+DELTA_NET_CHUNK = 64
+"""Chunk length of the gated delta rule's kernels (flash-linear-attention, arXiv:2406.06484)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedDeltaNet:
     """Linear attention with a gated delta rule (arXiv:2412.06464), as in Qwen3-Next."""

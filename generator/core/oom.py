@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from generator.core.errors import TrainfitError
+from generator.core.ladder import RUNGS
 from generator.core.memory import case_resident
 from generator.core.model import Attention, LatentAttention, MixtureOfExperts, Mlp, Model, Tensor
 from generator.core.params import num_parameters, tensors
@@ -27,7 +28,6 @@ MOST_CANDIDATES = 6
 MOST_TOKENS = 1 << 20
 UNLIKELY = 5
 """Rank of what only another GPU count would make; shown where there is nothing better."""
-SHARDED_COUNTS = (2, 4, 8, 16, 32, 64)
 
 REMEDIES = {
     "loss": ("A chunked or fused loss never holds all logits.", "explain/loss/"),
@@ -280,7 +280,7 @@ def _whole(case: Case) -> Iterator[Candidate]:
     for label, number, size, phase, kind, stage in whole:
         if size == 1 and not has_8bit_states:
             continue
-        for count in dict.fromkeys((1, case.num_gpus, *SHARDED_COUNTS)):
+        for count in dict.fromkeys((1, case.num_gpus, *RUNGS)):
             is_as_set_up = count == (case.num_gpus if case.zero_stage >= stage else 1)
             yield Candidate(
                 label=label if count == 1 else f"{label}: the shard of one of {count} GPUs",

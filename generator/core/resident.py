@@ -7,16 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from generator.core import params, states
-from generator.core.dtypes import DTYPES
+from generator.core.dtypes import DTYPES, FP32_BYTES, HALF_BYTES
 from generator.core.model import Model, Tensor
 from generator.core.optimizer import Optimizer
 from generator.core.run import Lora, MethodName, Precision
 from generator.core.stack import Stack
-
-# Bytes per parameter. 16-bit training keeps weights and gradients in 16 bit; the master is FP32.
-# Source: S-MIXED (arXiv:1710.03740), S-ZERO section 3.1.
-HALF_BYTES = 2
-FP32_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,8 +190,12 @@ def resident(
         adapter_bytes = FP32_BYTES if lora.adapter_dtype == "fp32" else HALF_BYTES
         has_master = mixed and stack.masters_16bit_adapters
         groups = [
-            (_adapter_tensors(model, lora), adapter_bytes, has_master and adapter_bytes == 2),
-            (_copied_tensors(model, lora), base_bytes, has_master and base_bytes == 2),
+            (
+                _adapter_tensors(model, lora),
+                adapter_bytes,
+                has_master and adapter_bytes == HALF_BYTES,
+            ),
+            (_copied_tensors(model, lora), base_bytes, has_master and base_bytes == HALF_BYTES),
         ]
     trained_weights = master = gradients = optimizer_bytes = foreach = trainable = largest = 0
     head = embedding = in_blocks = 0

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from generator.core.resident import FP32_BYTES, HALF_BYTES, Resident
+from generator.core.dtypes import FP32_BYTES, HALF_BYTES
+from generator.core.resident import Resident
 from generator.core.run import Case
 from generator.core.units import ceil_div
 
@@ -105,7 +106,7 @@ def _new_table(case: Case, resident: Resident) -> int:
     """The head's new gradient, 16-bit and unsharded until its unit is reduced."""
     if not max(resident.head_gradient, resident.embedding_gradient):
         return 0
-    element_bytes = 4 if case.precision == "fp32" else 2
+    element_bytes = FP32_BYTES if case.precision == "fp32" else HALF_BYTES
     return element_bytes * case.model.vocab_size * case.model.hidden_size
 
 

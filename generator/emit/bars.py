@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from markupsafe import Markup
 
-from generator.core.api import LINES
+from generator.core.memory import LINES
 from generator.core.units import GB
 from generator.tables.base import format_gb
 from generator.tables.strategy_bars import StrategyBars, fit_limit

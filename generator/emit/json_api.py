@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from generator.core.api import LINES
 from generator.core.band import GENERIC_PERMILLE
 from generator.core.card import Card
 from generator.core.fit import FIT_PERCENT, fit_limit_bytes, tight_limit_bytes
+from generator.core.memory import LINES
 from generator.core.request import DEFAULTS
 from generator.core.solve import SEQUENCE_STEP_TOKENS
 from generator.emit.facts import ModelFacts

@@ -8,8 +8,8 @@ workload.
 from dataclasses import dataclass
 
 from generator.calculator_link import calculator_fragment
-from generator.core.api import LINES
 from generator.core.fit import FIT_PERCENT
+from generator.core.memory import LINES
 from generator.core.units import GB
 from generator.tables.base import METHOD_NAMES, STRATEGY_NAMES, table_id
 from generator.tables.view import ModelView

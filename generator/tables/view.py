@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from generator.core.api import LINES
 from generator.core.card import Card
+from generator.core.memory import LINES
 from generator.matrix import Axes, ModelMatrix
 from generator.tables.base import VERDICTS, Cell
 
