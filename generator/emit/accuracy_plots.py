@@ -6,7 +6,8 @@ from html import escape
 
 from generator.accuracy.score import RowScore, percentile
 from generator.core.units import GB
-from generator.emit.figures import FONT, HALO, SMALL, WIDTH, Picture
+from generator.emit import svg
+from generator.emit.svg import SMALL, WIDTH, Picture
 
 METHOD_MARKS = (
     ("full", "Full", "var(--tf-activations, #c2610c)"),
@@ -17,31 +18,6 @@ METHOD_MARKS = (
 TICKS_GB = (2, 5, 10, 20, 50, 100)
 CLIP = 0.5
 """Errors beyond this are drawn at the edge, with their number."""
-
-
-def _attributes(attributes: Mapping[str, str]) -> str:
-    return "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
-
-
-def _text(
-    x: float, y: float, content: str, *, size: int = FONT, halo: bool = False, **attributes: str
-) -> str:
-    extra = _attributes(attributes) + (HALO if halo else "")
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}"{extra}>{escape(content)}</text>'
-
-
-def _rect(x: float, y: float, width: float, height: float, fill: str, **attributes: str) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
-        f'fill="{fill}"{_attributes(attributes)}/>'
-    )
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, **attributes: str) -> str:
-    return (
-        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-        f'stroke="currentColor"{_attributes(attributes)}/>'
-    )
 
 
 def _mark(method: str, x: float, y: float, colour: str, label: str) -> str:
@@ -78,24 +54,24 @@ def predicted_against_measured(rows: Sequence[RowScore]) -> Picture:
     def y_of(value: float) -> float:
         return bottom - (bottom - top) * math.log(value / lowest) / span
 
-    body = [_text(0, 14, "Estimate, GB", size=SMALL)]
+    body = [svg.text(0, 14, "Estimate, GB", size=SMALL)]
     for tick in TICKS_GB:
         if not lowest < tick < highest:
             continue
         x, y = x_of(tick), y_of(tick)
-        body.append(_line(left, y, right, y, stroke_width="0.5", opacity="0.3"))
-        body.append(_line(x, top, x, bottom, stroke_width="0.5", opacity="0.3"))
-        body.append(_text(left - 6, y + 4, f"{tick}", size=SMALL, text_anchor="end"))
-        body.append(_text(x, bottom + 17, f"{tick}", size=SMALL, text_anchor="middle"))
+        body.append(svg.line(left, y, right, y, stroke_width="0.5", opacity="0.3"))
+        body.append(svg.line(x, top, x, bottom, stroke_width="0.5", opacity="0.3"))
+        body.append(svg.text(left - 6, y + 4, f"{tick}", size=SMALL, text_anchor="end"))
+        body.append(svg.text(x, bottom + 17, f"{tick}", size=SMALL, text_anchor="middle"))
     body.append(
-        _text((left + right) / 2, bottom + 36, "Reading, GB", size=SMALL, text_anchor="middle")
+        svg.text((left + right) / 2, bottom + 36, "Reading, GB", size=SMALL, text_anchor="middle")
     )
     ends = (lowest, highest)
-    body.append(_line(*(f(v) for v in ends for f in (x_of, y_of)), stroke_width="1"))
+    body.append(svg.line(*(f(v) for v in ends for f in (x_of, y_of)), stroke_width="1"))
     for factor in (0.9, 1.1):
         low, high = max(lowest, lowest / factor), min(highest, highest / factor)
         body.append(
-            _line(
+            svg.line(
                 x_of(low), y_of(low * factor), x_of(high), y_of(high * factor),
                 stroke_width="0.75", stroke_dasharray="4 3",
             )
@@ -108,7 +84,7 @@ def predicted_against_measured(rows: Sequence[RowScore]) -> Picture:
     x = left + 8
     for method, name, colour in METHOD_MARKS:
         body.append(_mark(method, x, top + 10, colour, ""))
-        body.append(_text(x + 9, top + 14, name, size=SMALL, halo=True))
+        body.append(svg.text(x + 9, top + 14, name, size=SMALL, halo=True))
         x += 26 + 7.5 * len(name)
     within = sum(abs(predicted / measured - 1) <= 0.1 for _, measured, predicted in values)
     return Picture(
@@ -140,7 +116,7 @@ def error_ranges(title: str, groups: Mapping[str, Sequence[float]]) -> Picture:
     for tick in (-0.5, -0.25, 0.0, 0.25, 0.5):
         anchor = "start" if tick == -CLIP else "end" if tick == CLIP else "middle"
         body.append(
-            _text(x_of(tick), y, f"{tick:+.0%}" if tick else "0", size=SMALL, text_anchor=anchor)
+            svg.text(x_of(tick), y, f"{tick:+.0%}" if tick else "0", size=SMALL, text_anchor=anchor)
         )
     first = y + 6
     y += 26
@@ -151,18 +127,18 @@ def error_ranges(title: str, groups: Mapping[str, Sequence[float]]) -> Picture:
         low, high = percentile(errors, 0.1), percentile(errors, 0.9)
         beyond = sum(abs(error) > CLIP for error in errors)
         count = f"{len(errors)}" + (f", {beyond} beyond the edge" if beyond else "")
-        rows.append(_text(left, y, f"{name} ({count})", size=SMALL, halo=True))
+        rows.append(svg.text(left, y, f"{name} ({count})", size=SMALL, halo=True))
         rows.append(
-            _rect(
+            svg.rect(
                 x_of(low), y + 7, max(x_of(high) - x_of(low), 1.5), 9,
                 "var(--tf-gradients, #3579b8)", fill_opacity="0.35",
             )
         )  # fmt: skip
         rows += [
-            _line(x_of(error), y + 7, x_of(error), y + 16, stroke_width="0.6", opacity="0.45")
+            svg.line(x_of(error), y + 7, x_of(error), y + 16, stroke_width="0.6", opacity="0.45")
             for error in errors
         ]
-        rows.append(_line(x_of(median), y + 5, x_of(median), y + 18, stroke_width="2.5"))
+        rows.append(svg.line(x_of(median), y + 5, x_of(median), y + 18, stroke_width="2.5"))
         described.append(
             f"{name}: median {median:+.1%}, 80 % of {len(errors)} from {low:+.1%} to {high:+.1%}"
         )
@@ -170,7 +146,9 @@ def error_ranges(title: str, groups: Mapping[str, Sequence[float]]) -> Picture:
     last = y - 22
     for tick in (-0.25, 0.0, 0.25):
         width = "1" if tick == 0 else "0.5"
-        body.append(_line(x_of(tick), first, x_of(tick), last, stroke_width=width, opacity="0.3"))
+        body.append(
+            svg.line(x_of(tick), first, x_of(tick), last, stroke_width=width, opacity="0.3")
+        )
     return Picture(
         title=title,
         description=(
@@ -194,18 +172,18 @@ def calculators_compared(pairs: Sequence[tuple[str, int, float, float]]) -> Pict
     body: list[str] = []
     y = 14.0
     for name, count, theirs, ours in pairs:
-        body.append(_text(0, y, f"{name} ({count})", size=SMALL))
+        body.append(svg.text(0, y, f"{name} ({count})", size=SMALL))
         for offset, value, fill in (
             (6, theirs, "var(--tf-overhead, #8d9299)"),
             (17, ours, "var(--tf-gradients, #3579b8)"),
         ):
-            body.append(_rect(0, y + offset, value * scale, 9, fill))
-            body.append(_text(value * scale + 5, y + offset + 9, f"{value:.1%}", size=SMALL))
+            body.append(svg.rect(0, y + offset, value * scale, 9, fill))
+            body.append(svg.text(value * scale + 5, y + offset + 9, f"{value:.1%}", size=SMALL))
         y += 46
-    body.append(_rect(0, y - 8, 12, 9, "var(--tf-overhead, #8d9299)"))
-    body.append(_text(17, y, "the calculator", size=SMALL))
-    body.append(_rect(130, y - 8, 12, 9, "var(--tf-gradients, #3579b8)"))
-    body.append(_text(147, y, "this site, same rows", size=SMALL))
+    body.append(svg.rect(0, y - 8, 12, 9, "var(--tf-overhead, #8d9299)"))
+    body.append(svg.text(17, y, "the calculator", size=SMALL))
+    body.append(svg.rect(130, y - 8, 12, 9, "var(--tf-gradients, #3579b8)"))
+    body.append(svg.text(147, y, "this site, same rows", size=SMALL))
     described = "; ".join(
         f"{name}: {theirs:.1%} against {ours:.1%} on {count} rows"
         for name, count, theirs, ours in pairs

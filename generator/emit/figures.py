@@ -13,11 +13,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from generator.core.fit import FIT_PERCENT
 from generator.core.units import GB, GIB
+from generator.emit import svg
+from generator.emit.svg import SMALL, WIDTH, Picture
 
-WIDTH = 400
-FONT = 13
-SMALL = 12
 LINE_COLOURS = {
     "weights": ("Weights", "#0f3560"),
     "master_weights": ("FP32 master", "#1c5791"),
@@ -29,35 +29,6 @@ LINE_COLOURS = {
 }
 STATIC_LINES = ("weights", "master_weights", "gradients", "optimizer_states")
 Result = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """A drawing with its title and its content in words."""
-
-    title: str
-    description: str
-    height: int
-    body: tuple[str, ...]
-
-    def svg(self, name: str) -> str:
-        """The whole element; `name` makes its ids unique on a page."""
-        # Narrow by itself, so that its text stays legible when a phone scales it down.
-        start = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" '
-            f'width="{WIDTH}" height="{self.height}" role="img" class="tf-figure" '
-            f'aria-labelledby="{name}-title {name}-desc" fill="currentColor" '
-            f'font-family="inherit" font-size="{FONT}">'
-        )
-        return "\n".join(
-            [
-                start,
-                f'<title id="{name}-title">{escape(self.title)}</title>',
-                f'<desc id="{name}-desc">{escape(self.description)}</desc>',
-                *self.body,
-                "</svg>",
-            ]
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,39 +45,8 @@ class Bar:
         return sum(value for _, value in self.parts)
 
 
-def _attributes(attributes: dict[str, str]) -> str:
-    return "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
-
-
 def _colour(line: str) -> str:
     return f"var(--tf-{line}, {LINE_COLOURS[line][1]})"
-
-
-# A rim in the page's colour keeps words legible where a line crosses them.
-HALO = ' stroke="var(--tf-page, #fff)" stroke-width="4" paint-order="stroke"'
-
-
-def _text(
-    x: float, y: float, content: str, *, size: int = FONT, halo: bool = False, **attributes: str
-) -> str:
-    extra = _attributes(attributes) + (HALO if halo else "")
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}"{extra}>{escape(content)}</text>'
-
-
-def _rect(x: float, y: float, width: float, height: float, fill: str, **attributes: str) -> str:
-    extra = _attributes(attributes)
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height:.1f}" '
-        f'fill="{fill}"{extra}/>'
-    )
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, **attributes: str) -> str:
-    extra = _attributes(attributes)
-    return (
-        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-        f'stroke="currentColor"{extra}/>'
-    )
 
 
 def _legend(lines: Sequence[str], y: float) -> tuple[list[str], float]:
@@ -119,7 +59,7 @@ def _legend(lines: Sequence[str], y: float) -> tuple[list[str], float]:
         if x + width > WIDTH:
             x = 0.0
             y += 20
-        body += [_rect(x, y - 10, 12, 12, _colour(line)), _text(x + 17, y, label, size=SMALL)]
+        body += [svg.rect(x, y - 10, 12, 12, _colour(line)), svg.text(x + 17, y, label, size=SMALL)]
         x += width
     return body, y
 
@@ -159,22 +99,22 @@ def stacked_bars(
         value, label = limit
         x = value * scale
         last = y + 48 * len(bars) - 20
-        body.append(_line(x, first, x, last, stroke_width="1.5", stroke_dasharray="4 3"))
+        body.append(svg.line(x, first, x, last, stroke_width="1.5", stroke_dasharray="4 3"))
         anchor = "end" if x > WIDTH * 0.6 else "start"
-        body.append(_text(x, first - 5, label, size=SMALL, text_anchor=anchor))
+        body.append(svg.text(x, first - 5, label, size=SMALL, text_anchor=anchor))
     for bar in bars:
-        body.append(_text(0, y, bar.label, halo=True))
+        body.append(svg.text(0, y, bar.label, halo=True))
         x = 0.0
         for line, value in bar.parts:
             if value:
                 body.append(
-                    _rect(
+                    svg.rect(
                         x, y + 6, value * scale, 18, _colour(line),
                         stroke="var(--tf-page, #fff)", stroke_width="0.75",
                     )
                 )  # fmt: skip
                 x += value * scale
-        body.append(_text(x + 6, y + 20, bar.note, font_weight="600", halo=True))
+        body.append(svg.text(x + 6, y + 20, bar.note, font_weight="600", halo=True))
         y += 48
     if legend:
         swatches, y = _legend(used, y)
@@ -230,21 +170,25 @@ def curves(
     def y_of(value: float) -> float:
         return bottom - (bottom - top) * value / top_value
 
-    body = [_text(0, 14, y_label, size=SMALL)]
+    body = [svg.text(0, 14, y_label, size=SMALL)]
     for index in range(round(top_value / step) + 1):
         y = y_of(index * step)
-        body.append(_line(left, y, right, y, stroke_width="0.5", opacity="0.35"))
+        body.append(svg.line(left, y, right, y, stroke_width="0.5", opacity="0.35"))
         tick = f"{index * step:,.{0 if step >= 1 else 1}f}"
-        body.append(_text(left - 6, y + 4, tick, size=SMALL, text_anchor="end"))
+        body.append(svg.text(left - 6, y + 4, tick, size=SMALL, text_anchor="end"))
     for index, x in enumerate(xs):
         # Every second tick label is left out where they would touch.
         if len(xs) <= 6 or index % 2 == 0:
-            body.append(_text(x_of(x), bottom + 18, x_words(x), size=SMALL, text_anchor="middle"))
-    body.append(_text((left + right) / 2, bottom + 38, x_label, size=SMALL, text_anchor="middle"))
+            body.append(
+                svg.text(x_of(x), bottom + 18, x_words(x), size=SMALL, text_anchor="middle")
+            )
+    body.append(
+        svg.text((left + right) / 2, bottom + 38, x_label, size=SMALL, text_anchor="middle")
+    )
     for value, label in limits:
         y = y_of(value)
-        body.append(_line(left, y, right, y, stroke_width="1.5", stroke_dasharray="4 3"))
-        body.append(_text(left + 4, y - 5, label, size=SMALL))
+        body.append(svg.line(left, y, right, y, stroke_width="1.5", stroke_dasharray="4 3"))
+        body.append(svg.text(left + 4, y - 5, label, size=SMALL))
     for line in lines:
         path = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in line.points)
         dash = f' stroke-dasharray="{line.dash}"' if line.dash else ""
@@ -253,7 +197,7 @@ def curves(
             f'stroke-width="2.5"{dash}/>'
         )
         x, y = line.points[-1]
-        body.append(_text(x_of(x) + 6, y_of(y) + 4 + line.label_dy, line.label, size=SMALL))
+        body.append(svg.text(x_of(x) + 6, y_of(y) + 4 + line.label_dy, line.label, size=SMALL))
     described = "; ".join(
         f"{line.label}: " + ", ".join(f"{y:,.4g} at {x_words(x)}" for x, y in line.points)
         for line in lines
@@ -271,7 +215,7 @@ def curves(
 
 
 def _estimate(**request: Any) -> Result:
-    # Imported here because the macros module imports this one.
+    # Imported here because the macros of these pages import this module.
     from generator import macros
 
     return macros.estimate(**request)
@@ -470,23 +414,23 @@ def _sharding() -> Picture:
     left = 102.0
     middle = left + gpu_width / 2
     body = [
-        _text(middle + step * gpu, 14, f"GPU {gpu}", size=SMALL, text_anchor="middle")
+        svg.text(middle + step * gpu, 14, f"GPU {gpu}", size=SMALL, text_anchor="middle")
         for gpu in range(4)
     ]
     y = 24.0
     for label, stage in rows:
-        body.append(_text(0, y + 26, label))
+        body.append(svg.text(0, y + 26, label))
         for gpu in range(4):
             x = left + gpu * step
             for index, (line, from_stage) in enumerate(tensors):
                 top = y + index * (cell_height + 2)
                 colour = _colour(line)
-                body.append(_rect(x, top, gpu_width, cell_height, "none", stroke=colour))
+                body.append(svg.rect(x, top, gpu_width, cell_height, "none", stroke=colour))
                 if stage >= from_stage:
                     quarter = gpu_width / 4
-                    body.append(_rect(x + gpu * quarter, top, quarter, cell_height, colour))
+                    body.append(svg.rect(x + gpu * quarter, top, quarter, cell_height, colour))
                 else:
-                    body.append(_rect(x, top, gpu_width, cell_height, colour))
+                    body.append(svg.rect(x, top, gpu_width, cell_height, colour))
         y += 68
     swatches, y = _legend([line for line, _ in tensors], y + 8)
     return Picture(
@@ -507,7 +451,7 @@ def _units() -> Picture:
     card = "h100-sxm-80gb"
     marketed = _fact(f"cards.{card}.memory_marketed_bytes")
     usable = _fact(f"cards.{card}.memory_usable_bytes")
-    fits = marketed * 95 // 100
+    fits = marketed * FIT_PERCENT // 100
     rows = [
         ("Largest total that fits", fits),
         ("Marketed: 80 GB", marketed),
@@ -527,7 +471,7 @@ def _units() -> Picture:
 
 def _box(x: float, y: float, width: float, height: float, label: str, colour: str) -> list[str]:
     rim = {"fill_opacity": "0.14", "stroke": colour, "stroke_width": "1.5", "rx": "4"}
-    return [_rect(x, y, width, height, colour, **rim), _text(x + 10, y + 19, label)]
+    return [svg.rect(x, y, width, height, colour, **rim), svg.text(x + 10, y + 19, label)]
 
 
 def _allocated_reserved() -> Picture:
@@ -535,17 +479,17 @@ def _allocated_reserved() -> Picture:
         *_box(1, 4, 398, 200, "nvidia-smi: everything on the card", "var(--tf-overhead, #8d9299)"),
         *_box(11, 34, 276, 160, "reserved by PyTorch", "var(--tf-gradients, #3579b8)"),
         *_box(21, 64, 162, 120, "allocated: tensors", "var(--tf-activations, #c2610c)"),
-        _text(32, 108, "weights, gradients,", size=SMALL),
-        _text(32, 125, "states, activations,", size=SMALL),
-        _text(32, 142, "logits", size=SMALL),
-        _text(192, 100, "freed blocks,", size=SMALL),
-        _text(192, 117, "kept for reuse,", size=SMALL),
-        _text(192, 134, "and gaps", size=SMALL),
-        _text(296, 84, "CUDA context,", size=SMALL),
-        _text(296, 101, "kernels,", size=SMALL),
-        _text(296, 118, "NCCL,", size=SMALL),
-        _text(296, 135, "other", size=SMALL),
-        _text(296, 152, "processes", size=SMALL),
+        svg.text(32, 108, "weights, gradients,", size=SMALL),
+        svg.text(32, 125, "states, activations,", size=SMALL),
+        svg.text(32, 142, "logits", size=SMALL),
+        svg.text(192, 100, "freed blocks,", size=SMALL),
+        svg.text(192, 117, "kept for reuse,", size=SMALL),
+        svg.text(192, 134, "and gaps", size=SMALL),
+        svg.text(296, 84, "CUDA context,", size=SMALL),
+        svg.text(296, 101, "kernels,", size=SMALL),
+        svg.text(296, 118, "NCCL,", size=SMALL),
+        svg.text(296, 135, "other", size=SMALL),
+        svg.text(296, 152, "processes", size=SMALL),
     ]
     return Picture(
         title="Allocated inside reserved inside what nvidia-smi shows",
@@ -591,7 +535,7 @@ def _not_modelled() -> Picture:
     body = [
         *_box(1, 4, 194, 196, "GPU: estimated", inside),
         *(
-            _text(12, 50 + 19 * row, words, size=SMALL)
+            svg.text(12, 50 + 19 * row, words, size=SMALL)
             for row, words in enumerate(
                 (
                     "one supervised step,",
@@ -604,15 +548,15 @@ def _not_modelled() -> Picture:
             )
         ),
         *_box(205, 4, 194, 104, "GPU: not estimated", outside),
-        _text(216, 48, "loading, evaluation,", size=SMALL),
-        _text(216, 66, "saving, reference", size=SMALL),
-        _text(216, 84, "models, vLLM", size=SMALL),
+        svg.text(216, 48, "loading, evaluation,", size=SMALL),
+        svg.text(216, 66, "saving, reference", size=SMALL),
+        svg.text(216, 84, "models, vLLM", size=SMALL),
         *_box(205, 118, 92, 82, "Host", outside),
-        _text(216, 160, "offload,", size=SMALL),
-        _text(216, 178, "paging", size=SMALL),
+        svg.text(216, 160, "offload,", size=SMALL),
+        svg.text(216, 178, "paging", size=SMALL),
         *_box(307, 118, 92, 82, "Disk", outside),
-        _text(318, 160, "NVMe,", size=SMALL),
-        _text(318, 178, "checkpoints", size=SMALL),
+        svg.text(318, 160, "NVMe,", size=SMALL),
+        svg.text(318, 178, "checkpoints", size=SMALL),
     ]
     return Picture(
         title="Inside and outside the estimate",
@@ -700,9 +644,9 @@ def render(name: str) -> str:
 def inline(name: str) -> str:
     """One picture for a page, with its title as caption and its file as a download."""
     title = escape(FIGURES[name]().title)
-    svg = render(name).strip()
+    drawn = render(name).strip()
     return (
-        f'<figure class="tf-picture">\n{svg}\n<figcaption>{title}. '
+        f'<figure class="tf-picture">\n{drawn}\n<figcaption>{title}. '
         f'<a href="../../assets/generated/{name}.svg" download>Download as SVG</a></figcaption>'
         "\n</figure>"
     )

@@ -11,12 +11,11 @@ from html import escape
 
 from generator.core.card import Card
 from generator.emit.facts import ModelFacts
+from generator.emit.svg import SMALL, WIDTH, Picture
 from generator.tables.base import METHOD_NAMES, short_card_name
 from generator.tables.fewest_gpus import smallest_setups
 from generator.tables.view import ModelView
 
-WIDTH = 400
-FONT = 12
 # Shape and paint of each method's marks; a ring, so that a mark at the same place shows within it.
 MARKS = {
     "full": ("M-3-3h6v6h-6z", 'fill="var(--tf-weights, #0f3560)" opacity="0.8"'),
@@ -28,25 +27,6 @@ MARKS = {
 }
 SIZE_TICKS = ((1e8, "100 M"), (1e9, "1 B"), (1e10, "10 B"), (1e11, "100 B"), (1e12, "1 T"))
 EDITION = re.compile(r" (Blackwell )?(Server|Workstation) Edition$")
-
-
-def _svg(*, name: str, title: str, description: str, height: int, body: Sequence[str]) -> str:
-    # Narrow by itself, so that its text stays legible when a phone scales it down.
-    start = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        f'width="{WIDTH}" height="{height}" role="img" class="tf-figure" '
-        f'aria-labelledby="{name}-title {name}-desc" fill="currentColor" '
-        f'font-family="inherit" font-size="{FONT}">'
-    )
-    return "\n".join(
-        [
-            start,
-            f'<title id="{name}-title">{escape(title)}</title>',
-            f'<desc id="{name}-desc">{escape(description)}</desc>',
-            *body,
-            "</svg>",
-        ]
-    )
 
 
 def _text(x: float, y: float, content: str, anchor: str = "start", weight: str = "") -> str:
@@ -115,13 +95,13 @@ def memory_against_price(cards: Sequence[Card]) -> str:
         body.append(_text(WIDTH, y, str(card.price_date), "end"))
         price = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
         words.append(f"{card.name}, {card.memory_marketed_gb} GB: {price} ({card.price_date})")
-    return _svg(
-        name="memory-price",
+    return Picture(
         title="Memory of a card against its price",
         description=f"On-demand prices in USD per GPU and hour, by memory. {'; '.join(words)}.",
         height=round(bottom + 8),
-        body=body,
-    )
+        body=tuple(body),
+        font_size=SMALL,
+    ).svg("memory-price")
 
 
 def memory_against_size(facts: Mapping[str, ModelFacts], views: Mapping[str, ModelView]) -> str:
@@ -173,14 +153,14 @@ def memory_against_size(facts: Mapping[str, ModelFacts], views: Mapping[str, Mod
         for method in MARKS
         if least[method]
     ]
-    return _svg(
-        name="memory-size",
+    return Picture(
         title="Least card memory on which a method fits, against model size",
         description=f"A mark per model and method at {_tokens(views)} tokens. Largest number of "
         f"parameters that fits. {'; '.join(words)}.",
         height=round(bottom + 44),
-        body=body,
-    )
+        body=tuple(body),
+        font_size=SMALL,
+    ).svg("memory-size")
 
 
 def _tokens(views: Mapping[str, ModelView]) -> str:

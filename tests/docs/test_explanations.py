@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.emit import figures
+from generator.emit import figures, svg
 from generator.macros_explain import source_register
 from tests.docs.rendering import DOCS, EXPLAIN, ROOT, pages, rendered, source
 
@@ -131,7 +131,7 @@ def test_nothing_in_a_picture_leaves_its_frame(name: str) -> None:
             key: float(value) for key, value in re.findall(r' (x|y|width|height)="([\d.]+)"', part)
         }
         if part.startswith("<rect"):
-            assert box["x"] + box["width"] <= figures.WIDTH + 0.5
+            assert box["x"] + box["width"] <= svg.WIDTH + 0.5
             assert box["y"] + box["height"] <= picture.height
 
 
