@@ -76,4 +76,3 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(name="stack", folder="stacks", record=Stack, identity=("id", "name"), facts="facts"),
 )
-KIND_BY_NAME: dict[str, Kind] = {kind.name: kind for kind in KINDS}

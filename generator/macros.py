@@ -16,8 +16,9 @@ Look-ups (plain results of the core; set one once with `{% set run = estimate(..
                                      `fact("models.llama-3.1-8b.num_parameters")`
 
 Text (a string with its unit; also filters: `{{ run.per_gpu.total | gb }}`):
-    gb(bytes, digits=None)           decimal gigabytes: `5.97 GB`, `133.7 GB`; `digits` fixes
-    decimals gib(bytes, digits=None)          binary gibibytes: `124.5 GiB`
+    gb(bytes, digits=None)           decimal gigabytes: `5.97 GB`, `133.7 GB`; `digits` fixes the
+                                     number of decimals
+    gib(bytes, digits=None)          binary gibibytes: `124.5 GiB`
     mb(bytes, digits=0)              decimal megabytes
     number(value, digits=0)          thousands grouped: `8,030,261,248`
     billions(count, digits=1)        `8.0 billion`
@@ -38,10 +39,9 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from generator.core.units import GB, GIB
+from generator.tables.base import VERDICT_SIGNS
 
 Result = dict[str, Any]
-
-VERDICT_SIGNS = {"fits": "✓", "tight": "≈", "no": "✕"}
 
 
 class MacrosEnvironment(Protocol):

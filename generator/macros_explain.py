@@ -21,11 +21,10 @@ Names:
 """
 
 import re
-from collections.abc import Callable
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from generator.calculator_link import calculator_fragment
 from generator.core import flops
@@ -34,21 +33,16 @@ from generator.core.flops import TrainingFlops
 from generator.core.request import DEFAULT_NUM_TOKENS
 from generator.core.run import Checkpointing, MethodName
 from generator.core.units import GB, GIB, MIB
+from generator.emit import figures
+from generator.emit.figures import STATIC_LINES
 from generator.load import load_catalog
+from generator.macros import MacrosEnvironment, estimate
 from generator.request_fields import request_fields
 
 SOURCES_PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "sources.md"
-STATIC_LINES = ("weights", "master_weights", "gradients", "optimizer_states")
 THIRTEEN_BILLION = 13_000_000_000
 
 Result = dict[str, Any]
-
-
-class MacrosEnvironment(Protocol):
-    """The part of the macros plugin that this module uses."""
-
-    macro: Callable[[Callable[..., Any]], Callable[..., Any]]
-    variables: Any
 
 
 def static(result: Result) -> int:
@@ -72,9 +66,6 @@ def phase(result: Result, name: str) -> dict[str, Any]:
 
 def figure(name: str) -> str:
     """A picture, inlined."""
-    # Imported here because the pictures ask the macros for their numbers.
-    from generator.emit import figures
-
     return figures.inline(name)
 
 
@@ -131,9 +122,7 @@ def request_table() -> str:
 
 def calculator(label: str, **request: Any) -> str:
     """A link from a page two folders down to the calculator with a request filled in."""
-    from generator import macros
-
-    macros.estimate(**request)
+    estimate(**request)
     model = request["model"]
     if isinstance(model, int):
         model = {"num_parameters": model}

@@ -13,10 +13,11 @@ from generator.accuracy.score import RowScore, score
 from generator.calculator_link import calculator_fragment
 from generator.core.units import GB
 from generator.emit import accuracy_plots as plots
-from generator.emit.figures import Picture
+from generator.emit.svg import Picture
 from generator.load import CATALOG_DIR, load_catalog
 from generator.measurements.columns import CAUSES
 from generator.measurements.reader import read_table
+from generator.tables.base import VERDICT_SIGNS
 
 MEASUREMENTS = CATALOG_DIR / "measurements"
 OUTLIER = 0.15
@@ -24,7 +25,6 @@ OUTLIER = 0.15
 SOURCE_OUTLIER = 0.10
 METHOD_NAMES = {"full": "Full", "lora": "LoRA", "qlora": "QLoRA"}
 METRIC_NAMES = {"allocated": "allocated", "reserved": "reserved", "total": "card"}
-VERDICT_SIGNS = {"fits": "✓", "tight": "≈", "no": "✕"}
 COMMIT = re.compile(r",? (commit )?[0-9a-f]{7,}(?=\))")
 """A commit in a source's name, which a picture has no room for."""
 NUM_COMPARED = 8

@@ -15,8 +15,6 @@ from generator.emit import badges
 from generator.emit.facts import ModelFacts
 from generator.tables.view import ModelView
 
-LLMS_TXT = "llms.txt"
-ROBOTS_TXT = "robots.txt"
 NOT_PAGES = ("models", "cards", "api", "assets", "overrides")
 FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 

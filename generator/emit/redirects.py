@@ -4,11 +4,10 @@ Plain files that any static host serves and both site engines copy as they are. 
 scripts follows the refresh; with scripts the row id of the old address is kept.
 """
 
-import re
 from collections.abc import Container, Iterable, Mapping
 from html import escape
 
-ID_PATTERN = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
+from generator.load import ID_PATTERN
 
 PAGE = """\
 <!doctype html>

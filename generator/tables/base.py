@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from generator.core.card import Card
+from generator.core.fit import VerdictName
 
-Verdict = Literal["fits", "tight", "no"]
-VERDICTS: tuple[Verdict, ...] = ("fits", "tight", "no")
-VERDICT_SIGNS: dict[Verdict, str] = {"fits": "✓", "tight": "≈", "no": "✕"}
+Verdict = VerdictName
+VERDICT_SIGNS: dict[str, str] = {"fits": "✓", "tight": "≈", "no": "✕"}
 VERDICT_WORDS: dict[Verdict, str] = {"fits": "fits", "tight": "tight", "no": "does not fit"}
 
 METHOD_NAMES = {"full": "Full fine-tuning", "lora": "LoRA", "qlora": "QLoRA"}

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from generator.core.card import Card
+from generator.core.fit import VERDICTS
 from generator.core.memory import LINES
 from generator.matrix import Axes, ModelMatrix
-from generator.tables.base import VERDICTS, Cell
+from generator.tables.base import Cell
 
 
 @dataclass(frozen=True, kw_only=True)

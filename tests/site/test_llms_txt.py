@@ -13,7 +13,7 @@ LOCAL = "http://127.0.0.1:8000/"
 
 
 def test_each_model_s_line_is_its_answer(generated: Generated) -> None:
-    text = (generated.docs / llms_txt.LLMS_TXT).read_text(encoding="utf-8")
+    text = (generated.docs / "llms.txt").read_text(encoding="utf-8")
     lines = {address: words for _, address, words in LINK.findall(text)}
 
     for model_id in MODELS:
@@ -45,7 +45,7 @@ def test_it_lists_hand_written_pages_that_say_what_they_are(tmp_path: Path) -> N
 
 
 def test_every_address_of_the_built_llms_txt_answers(site: Path) -> None:
-    text = (site / llms_txt.LLMS_TXT).read_text(encoding="utf-8")
+    text = (site / "llms.txt").read_text(encoding="utf-8")
     found = LINK.findall(text)
     (base,) = [
         address.removesuffix("models/llama-3.1-8b/")
@@ -63,7 +63,7 @@ def test_every_address_of_the_built_llms_txt_answers(site: Path) -> None:
 def test_robots_may_read_everything_and_find_the_sitemap(
     site: Path, pages: dict[str, Page]
 ) -> None:
-    robots = (site / llms_txt.ROBOTS_TXT).read_text(encoding="utf-8")
+    robots = (site / "robots.txt").read_text(encoding="utf-8")
     assert "Allow: /\n" in robots
     assert "Disallow" not in robots
     (sitemap,) = re.findall(r"^Sitemap: (\S+)$", robots, re.MULTILINE)
