@@ -31,7 +31,7 @@ from generator.core.cost import cost
 from generator.core.dataset import Dataset
 from generator.core.errors import TrainfitError
 from generator.core.fit import tight_limit_bytes, verdict, verdict_name
-from generator.core.ladder import RUNGS, climb, default_gpus, gpu_counts
+from generator.core.ladder import RUNGS, climb, default_gpus, gpu_counts, usable_counts
 from generator.core.launch import TOOLS
 from generator.core.memory import LINES, Instant, Ledger, case_resident, instants, peak
 from generator.core.request import (
@@ -48,7 +48,7 @@ from generator.core.request import (
     with_price,
 )
 from generator.core.run import Case
-from generator.core.set_ups import SetUp, case_step, set_ups_that_fit, usable_counts
+from generator.core.set_ups import SetUp, case_step, set_ups_that_fit
 from generator.core.units import GB
 
 OPERATIONS = (
@@ -341,7 +341,7 @@ def _grid(request: Request, catalog: Catalog, card_ids: object) -> dict[str, Any
 
     rows: list[dict[str, Any]] = []
     for card in cards:
-        counts = usable_counts(case, card)
+        counts = usable_counts(case.strategy, card)
         cells: list[dict[str, Any] | None] = []
         for count in RUNGS:
             if count not in counts:

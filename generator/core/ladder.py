@@ -22,6 +22,18 @@ def gpu_counts(card: Card) -> tuple[int, ...]:
     return tuple(count for count in RUNGS if count in card.allowed_gpu_counts)
 
 
+def usable_counts(strategy: Strategy, card: Card) -> tuple[int, ...]:
+    """GPU counts that a strategy can use on a card.
+
+    Shape: ascending; single is one GPU of any card, DDP needs two.
+    Source: `gpu_counts`.
+    """
+    if strategy == "single":
+        return (1,)
+    least = 2 if strategy == "ddp" else 1
+    return tuple(count for count in gpu_counts(card) if count >= least)
+
+
 def climb(case: Case, card: Card) -> Case:
     """The case on the first GPU count whose total is within 95 % of the card, else on the last
     rung.

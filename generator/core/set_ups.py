@@ -8,7 +8,7 @@ from generator.core.card import Card
 from generator.core.cost import SECONDS_PER_HOUR
 from generator.core.errors import TrainfitError
 from generator.core.fit import fit_limit_bytes
-from generator.core.ladder import gpu_counts
+from generator.core.ladder import usable_counts
 from generator.core.memory import case_resident, peak_totals
 from generator.core.run import Case
 from generator.core.step_time import StepTime, step_time
@@ -26,20 +26,6 @@ class SetUp:
     hours: float | None
     usd_per_hour: float | None
     usd: float | None
-
-
-def usable_counts(case: Case, card: Card) -> tuple[int, ...]:
-    """GPU counts that a strategy can use on a card.
-
-    Shape: ascending; single is one GPU of any card, DDP needs two.
-    Source: `ladder.gpu_counts`.
-    """
-    counts = gpu_counts(card)
-    if case.strategy == "single":
-        return (1,)
-    if case.strategy == "ddp":
-        return tuple(count for count in counts if count > 1)
-    return counts
 
 
 def case_step(case: Case, card: Card) -> StepTime:
@@ -83,15 +69,16 @@ def set_ups_that_fit(case: Case, cards: Iterable[Card], *, num_tokens: int) -> t
 
     Shape: in the order of `cards`, counts ascending.
     Counts: hours and money for `num_tokens` at the card's low price.
-    Source: `memory.peak_totals`, `step_time.step_time`.
 
     Args:
         num_tokens: The data set.
+
+    Source: `memory.peak_totals`, `step_time.step_time`.
     """
     found: list[SetUp] = []
     totals: dict[int, int] = {}
     for card in cards:
-        counts = usable_counts(case, card)
+        counts = usable_counts(case.strategy, card)
         new = [count for count in counts if count not in totals]
         needs = peak_totals(case, [(case.strategy, count) for count in new])
         totals.update(zip(new, needs, strict=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 from generator.core.card import Card
 from generator.core.fit import VerdictName, fit_limit_bytes, verdict_name
-from generator.core.ladder import gpu_counts
+from generator.core.ladder import gpu_counts, usable_counts
 from generator.core.memory import peak
 from generator.core.optimizer import Optimizer
 from generator.core.run import Case, Strategy
@@ -150,15 +150,10 @@ def fewest_gpus(case: Case, card: Card) -> int | None:
     """Fewest GPUs of the card on which the case fits under its strategy; None where no count does.
 
     Shape: GPUs. Single is one GPU; DDP's need does not depend on the count beyond two.
-    Source: the ladder, `ladder.gpu_counts`.
+    Source: the ladder, `ladder.usable_counts`.
     """
     limit = fit_limit_bytes(card)
-    counts: tuple[int, ...] = gpu_counts(card)
-    if case.strategy == "single":
-        counts = tuple(count for count in counts if count == 1)
-    elif case.strategy == "ddp":
-        counts = tuple(count for count in counts if count > 1)
-    for count in counts:
+    for count in usable_counts(case.strategy, card):
         if peak(replace(case, num_gpus=count)).ledger.total <= limit:
             return count
     return None
@@ -296,10 +291,11 @@ def changes_that_fit(
     Shape: in the order of the levers: attention, micro-batch, checkpointing, loss, all of these
         together, optimizer, sharding, sequence length, method. The longest sequence that fits
         stands for all shorter ones, LoRA for QLoRA, and a single lever for all together.
-    Source: S-SEED-13B for the order of the levers.
 
     Args:
         eight_bit: The optimizer to offer in place of the chosen one.
+
+    Source: S-SEED-13B for the order of the levers.
     """
     found: list[Change] = []
     done: set[str] = set()

@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from generator.core.card import Card
 from generator.core.fit import VERDICTS
+from generator.core.ladder import usable_counts
 from generator.core.memory import LINES
+from generator.core.run import Strategy
 from generator.matrix import Axes, ModelMatrix
 from generator.tables.base import Cell
 
@@ -20,7 +22,7 @@ class StrategyView:
     one.
     """
 
-    strategy: str
+    strategy: Strategy
     cards: tuple[Card, ...]
     counts: tuple[int, ...]
     total_bytes: list[list[int]]
@@ -43,13 +45,7 @@ class StrategyView:
     @cached_property
     def _available(self) -> tuple[tuple[int, ...], ...]:
         """By card, the counts on which this strategy runs; one GPU can be had of any card."""
-        if self.strategy == "single":
-            return ((1,),) * len(self.cards)
-        least = 2 if self.strategy == "ddp" else 1
-        return tuple(
-            tuple(count for count in card.allowed_gpu_counts if count >= least)
-            for card in self.cards
-        )
+        return tuple(usable_counts(self.strategy, card) for card in self.cards)
 
     def cell(self, *, card: int, num_gpus: int, workload: int) -> Cell | None:
         """The answer at one GPU count, None where the card does not come in that count."""
@@ -110,13 +106,10 @@ class ModelView:
         """One method, optimizer and strategy."""
         key = (method, optimizer, strategy)
         if key not in self._parts:
-            index = (
-                self.axes.methods.index(method),
-                self.optimizers.index(optimizer),
-                self.axes.strategies.index(strategy),
-            )
+            place = self.axes.strategies.index(strategy)
+            index = (self.axes.methods.index(method), self.optimizers.index(optimizer), place)
             self._parts[key] = StrategyView(
-                strategy=strategy,
+                strategy=self.axes.strategies[place],
                 cards=self.axes.cards,
                 counts=self.axes.gpu_counts,
                 total_bytes=_lists(self.matrix.total_bytes[index]),

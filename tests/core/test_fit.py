@@ -6,7 +6,7 @@ import pytest
 
 from generator.core.card import Card
 from generator.core.fit import fit_limit_bytes, tight_limit_bytes, verdict, verdict_name
-from generator.core.ladder import climb, default_gpus, gpu_counts
+from generator.core.ladder import climb, default_gpus, gpu_counts, usable_counts
 from generator.core.memory import Ledger, peak
 from generator.core.model import Attention, Block, BlockGroup, Mlp, Model
 from generator.core.optimizer import Optimizer, OptimizerState
@@ -258,6 +258,14 @@ def test_fewest_gpus_follow_the_strategy() -> None:
     assert fewest_gpus(replace(FULL, method="lora"), SXM) == 1
     assert fewest_gpus(replace(FULL, method="lora", strategy="ddp"), SXM) == 2
     assert fewest_gpus(replace(FULL, strategy="zero-3"), SXM) == 2
+
+
+def test_one_gpu_can_be_had_of_any_card_and_ddp_needs_two() -> None:
+    assert usable_counts("single", PCIE) == usable_counts("single", RACK) == (1,)
+    assert usable_counts("ddp", PCIE) == (2, 4, 8)
+    assert usable_counts("zero-3", PCIE) == (1, 2, 4, 8)
+    assert usable_counts("ddp", RACK) == usable_counts("zero-3", RACK) == (16, 32, 64)
+    assert fewest_gpus(replace(FULL, method="lora"), RACK) == 1
 
 
 def test_every_offered_change_fits_when_it_is_made_and_none_is_offered_twice() -> None:

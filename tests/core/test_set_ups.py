@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from generator.core.api import answer
 from generator.core.fit import fit_limit_bytes
+from generator.core.ladder import usable_counts
 from generator.core.memory import peak
 from generator.core.request import parse
-from generator.core.set_ups import set_ups_that_fit, usable_counts
+from generator.core.set_ups import set_ups_that_fit
 from generator.load import load_catalog
 
 CATALOG = load_catalog()
@@ -20,7 +21,7 @@ def test_every_set_up_fits_when_it_is_estimated_afresh() -> None:
     for each in found[::17]:
         total = peak(replace(case, num_gpus=each.num_gpus)).ledger.total
         assert total == each.total_bytes <= fit_limit_bytes(each.card)
-        assert each.num_gpus in usable_counts(case, each.card)
+        assert each.num_gpus in usable_counts(case.strategy, each.card)
 
 
 def test_money_is_price_times_hours_times_gpus_and_never_without_a_price() -> None:
@@ -45,12 +46,3 @@ def test_solve_names_the_cheapest_hour_the_cheapest_run_and_the_fastest() -> Non
 def test_nothing_fits_and_nothing_is_named() -> None:
     result = answer({"op": "solve", "model": "deepseek-v3", "strategy": "single"}, CATALOG)
     assert result["cheapest"] is result["cheapest_run"] is result["fastest"] is None
-
-
-def test_ddp_needs_two_gpus_and_a_single_gpu_is_one() -> None:
-    case = parse(REQUEST, CATALOG).case
-    card = CATALOG.card("h100-pcie-80gb")
-
-    assert usable_counts(replace(case, strategy="single"), card) == (1,)
-    assert usable_counts(replace(case, strategy="ddp"), card) == (2, 4, 8)
-    assert usable_counts(case, card) == (1, 2, 4, 8)
