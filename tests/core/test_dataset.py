@@ -12,7 +12,8 @@ def test_packed_samples_are_their_content_and_epochs_repeat_it() -> None:
     )
 
     assert samples.processed_tokens(2048) == 1000 * 300 * 5 // 2
-    assert tokens.processed_tokens(2048) == 7000
+    assert samples.content_tokens == 1000 * 300 * 5 // 2
+    assert tokens.processed_tokens(2048) == tokens.content_tokens == 7000
 
 
 def test_without_packing_each_sample_fills_its_sequence() -> None:
@@ -21,5 +22,6 @@ def test_without_packing_each_sample_fills_its_sequence() -> None:
     )
 
     assert padded.processed_tokens(2048) == 1000 * 2048
+    assert padded.content_tokens == 1000 * 300
     # Samples longer than the sequence are not cut here: their content counts.
     assert padded.processed_tokens(256) == 1000 * 300
