@@ -51,6 +51,7 @@ ALREADY_COMPRESSED = {".gz", ".jpg", ".jpeg", ".parquet", ".png", ".webp", ".wof
 IMMUTABLE = re.compile(r"(?:[.-][0-9a-f]{8,}\.(?:min\.)?\w+|/assets/pyodide/\d[\d.]*/[^/]+)$")
 """Names that carry a hash of their content, and Pyodide's files below their version."""
 
+LAST_PORT = 65535
 COMPRESSION_LEVEL = 6
 SMALLEST_COMPRESSED_BYTES = 512
 LARGE_BYTES = 500_000
@@ -65,9 +66,6 @@ class Representation:
     content_type: str
     etag: str
     modified: float
-
-
-LAST_PORT = 65535
 
 
 class SiteServer(ThreadingHTTPServer):

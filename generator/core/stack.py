@@ -159,8 +159,3 @@ class Stack:
     def is_generic(self) -> bool:
         """The lump stands for everything that a named stack itemises."""
         return self.overhead_bytes is not None
-
-
-GENERIC = Stack(
-    id="generic", name="Generic", overhead_bytes=1_500_000_000, masters_16bit_adapters=True
-)

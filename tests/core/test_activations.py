@@ -6,7 +6,7 @@ from generator.core.activations import Tape, TapeMode, block_tape
 from generator.core.micro_batch import MicroBatch, micro_batch
 from generator.core.model import Attention, Block, BlockGroup, Mamba2, Mixer, Mlp, Model
 from generator.core.run import Lora, Workload
-from generator.core.stack import GENERIC
+from tests.core.records import GENERIC
 
 FULL = TapeMode(trains_base=True, autocast=False)
 FROZEN = TapeMode(trains_base=False, autocast=False)

@@ -8,7 +8,6 @@ from generator.core.card import Card
 from generator.core.fit import fit_limit_bytes, tight_limit_bytes, verdict, verdict_name
 from generator.core.ladder import climb, default_gpus, gpu_counts, usable_counts
 from generator.core.memory import Ledger, peak
-from generator.core.model import Attention, Block, BlockGroup, Mlp, Model
 from generator.core.optimizer import Optimizer, OptimizerState
 from generator.core.run import Case, Lora, Strategy, Workload
 from generator.core.solve import (
@@ -20,25 +19,8 @@ from generator.core.solve import (
     longest_sequence,
     longest_sequences,
 )
-from generator.core.stack import GENERIC
+from tests.core.records import ADAMW, GENERIC, LLAMA_8B
 
-BLOCK = Block(
-    mixers=(Attention(num_attention_heads=32, num_key_value_heads=8, head_dim=128),),
-    feed_forward=Mlp(intermediate_size=14_336),
-)
-MODEL = Model(
-    name="Llama-shaped 8B",
-    hidden_size=4096,
-    vocab_size=128_256,
-    tie_word_embeddings=False,
-    block_groups=(BlockGroup(count=32, block=BLOCK),),
-)
-ADAMW = Optimizer(
-    id="adamw",
-    name="AdamW",
-    states=(OptimizerState(name="exp_avg"), OptimizerState(name="exp_avg_sq")),
-    follows_parameter_dtype=True,
-)
 ADAMW_8BIT = Optimizer(
     id="adamw-8bit",
     name="AdamW 8-bit",
@@ -60,7 +42,7 @@ SXM = Card(
 )
 PCIE = replace(SXM, id="test-pcie-80gb", form="pcie", allowed_gpu_counts=(1, 2, 4, 8))
 RACK = replace(SXM, id="test-rack-80gb", form="rack", allowed_gpu_counts=(16, 32, 64))
-FULL = Case(model=MODEL, optimizer=ADAMW, stack=GENERIC)
+FULL = Case(model=LLAMA_8B, optimizer=ADAMW, stack=GENERIC)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from generator.core.model import (
     Tensor,
 )
 from generator.core.run import MethodName
+from tests.core.records import HIDDEN, LAYERS, LLAMA_8B, VOCAB, WIDTH
 
-HIDDEN, LAYERS, HEADS, KEY_VALUE_HEADS, HEAD_DIM = 4096, 32, 32, 8, 128
-WIDTH, VOCAB = 14336, 128256
+HEADS, KEY_VALUE_HEADS, HEAD_DIM = 32, 8, 128
 # Per layer: query and output H x H, key and value H x 1024, three feed-forward matrices H x F.
 LLAMA_8B_BLOCK_WEIGHTS = LAYERS * (
     2 * HIDDEN * HIDDEN + 2 * HIDDEN * KEY_VALUE_HEADS * HEAD_DIM + 3 * HIDDEN * WIDTH
@@ -49,9 +49,6 @@ def dense_block(sliding_window: int | None = None) -> Block:
         ),
         feed_forward=Mlp(intermediate_size=WIDTH),
     )
-
-
-LLAMA_8B = one_kind(dense_block())
 
 
 @pytest.mark.parametrize(

@@ -14,38 +14,28 @@ from generator.core.memory import (
     peak_totals,
 )
 from generator.core.model import Attention, Block, BlockGroup, Mlp, Model
-from generator.core.optimizer import Optimizer, OptimizerState
 from generator.core.run import Case, Lora, Strategy, Workload
 from generator.core.sharding import transients
-from generator.core.stack import GENERIC, Stack
+from generator.core.stack import Stack
+from tests.core.records import (
+    ADAMW,
+    BLOCK,
+    GENERIC,
+    HIDDEN,
+    LAYERS,
+    LLAMA_8B,
+    VOCAB,
+    WIDTH,
+)
 
-HIDDEN, LAYERS, VOCAB, WIDTH = 4096, 32, 128_256, 14_336
-BLOCK = Block(
-    mixers=(Attention(num_attention_heads=32, num_key_value_heads=8, head_dim=128),),
-    feed_forward=Mlp(intermediate_size=WIDTH),
-)
-LLAMA = Model(
-    name="Llama-shaped 8B",
-    hidden_size=HIDDEN,
-    vocab_size=VOCAB,
-    tie_word_embeddings=False,
-    block_groups=(BlockGroup(count=LAYERS, block=BLOCK),),
-)
 NUM_PARAMETERS = 8_030_261_248
-ADAMW = Optimizer(
-    id="adamw",
-    name="AdamW",
-    states=(OptimizerState(name="exp_avg"), OptimizerState(name="exp_avg_sq")),
-    follows_parameter_dtype=True,
-    foreach_temporaries=True,
-)
 PLAIN = Stack(id="plain", name="No buffers at all")
 
 
 def case(**changes: object) -> Case:
     """A full bf16-pure run on one GPU without accumulation unless told otherwise."""
     fields: dict[str, object] = {
-        "model": LLAMA,
+        "model": LLAMA_8B,
         "optimizer": ADAMW,
         "stack": PLAIN,
         "precision": "bf16-pure",

@@ -20,6 +20,7 @@ from generator.core.model import (
     ShortConv,
 )
 from generator.core.step_time import StepTime, link_rate, peak_flops_per_second, step_time
+from tests.core.records import ATTENTION, LLAMA_8B
 
 H100 = Card(
     id="h100-sxm-80gb",
@@ -45,7 +46,6 @@ RTX_4090 = Card(
     peak_dense_bf16_flops_per_second=165_200_000_000_000,
     link_bytes_per_second=32_000_000_000,
 )
-ATTENTION = Attention(num_attention_heads=32, num_key_value_heads=8, head_dim=128)
 
 
 def model(block: Block, *, count: int = 32, hidden: int = 4096, vocab: int = 128_256) -> Model:
@@ -56,9 +56,6 @@ def model(block: Block, *, count: int = 32, hidden: int = 4096, vocab: int = 128
         tie_word_embeddings=False,
         block_groups=(BlockGroup(count=count, block=block),),
     )
-
-
-LLAMA_8B = model(Block(mixers=(ATTENTION,), feed_forward=Mlp(intermediate_size=14336)))
 
 
 def timed(**changes: object) -> StepTime:
