@@ -1,1 +1,1 @@
-"""The estimator: pure functions from a case to its memory."""
+"""The estimator: pure functions from a request to memory, verdict, time and cost."""

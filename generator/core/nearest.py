@@ -75,16 +75,8 @@ def _num_mistakes(name: str, wanted: str, most: int) -> int:
         earlier, before, row = before, row, [number]
         for place, other in enumerate(wanted, start=1):
             best = min(before[place] + 1, row[-1] + 1, before[place - 1] + (letter != other))
-            is_swapped = (
-                number > 1
-                and place > 1
-                and (letter, name[number - 2])
-                == (
-                    wanted[place - 2],
-                    other,
-                )
-            )
-            if is_swapped:
+            both = number > 1 and place > 1
+            if both and (letter, name[number - 2]) == (wanted[place - 2], other):
                 best = min(best, earlier[place - 2] + 1)
             row.append(best)
         if min(row) > most:

@@ -26,6 +26,7 @@ NEAR_SHARE = 0.02
 """How far off a size may be and still be worth a mention."""
 MOST_CANDIDATES = 6
 MOST_TOKENS = 1 << 20
+"""More tokens than any micro-batch has: the request was something else."""
 UNLIKELY = 5
 """Rank of what only another GPU count would make; shown where there is nothing better."""
 
@@ -363,11 +364,12 @@ def tokens_of_logits(model: Model, message: Message) -> list[tuple[str, int, int
 
     For a batch whose length nobody knows: padded, packed, or of varying length.
 
+    Shape: tokens = bytes / (V * bytes of a value), as far as the printed digits tell.
+
     Args:
         model: Its vocabulary is one factor.
         message: Its request is the product.
 
-    Shape: tokens = bytes / (V * bytes of a value), as far as the printed digits tell.
     Source: generator/core/loss.py.
     """
     found = []

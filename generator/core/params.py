@@ -384,8 +384,9 @@ def num_parameters(model: Model) -> int:
 def num_active_parameters(model: Model) -> int:
     """Parameters that one token passes through: the text model with its top-k routed experts.
 
-    Counts: embeddings, norms, shared experts and the head. Ignores: vision and audio towers.
     Shape: total - towers - (E - k) / E of the routed experts.
+    Counts: embeddings, norms, shared experts and the head.
+    Ignores: vision and audio towers.
     Source: arXiv:2101.03961 section 2 for the notion; tests/core/test_known_totals.py.
     """
     total = sum(tensor.num_parameters for tensor in tensors(model) if tensor.part != "tower")
@@ -410,14 +411,14 @@ def linear_tensors(model: Model) -> tuple[Tensor, ...]:
 def lora_targets(model: Model, target_modules: str | tuple[str, ...]) -> tuple[Tensor, ...]:
     """The matrices that a LoRA configuration adapts.
 
+    Shape: (out, in).
+    Ignores: towers, and routed experts that are one fused tensor, which peft reaches only through
+        `target_parameters`.
+
     Args:
         model: The model to adapt.
         target_modules: `all-linear`, or leaf names of linear layers of the decoder blocks
             (`q_proj`, ...). `lm_head` and the embedding may be named too.
-
-    Shape: (out, in).
-    Ignores: towers, and routed experts that are one fused tensor, which peft reaches only through
-        `target_parameters`.
 
     Raises:
         TrainfitError: a name is in no module of the model (code `unknown-id`).

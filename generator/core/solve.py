@@ -20,6 +20,7 @@ SEQUENCE_STEP_TOKENS = 256
 """Sequence lengths are answered in whole multiples of this."""
 MAX_SEQUENCE_LENGTH = 1 << 24
 MAX_MICRO_BATCH_SIZE = 1 << 16
+"""Where the search ends: what a request may ask for at most (`request.RANGES`)."""
 SHARDED_STRATEGIES: tuple[Strategy, ...] = ("zero-1", "zero-2", "zero-3")
 WORKLOAD_LEVERS = frozenset(("attention", "micro_batch_size", "activation_checkpointing", "loss"))
 

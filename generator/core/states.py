@@ -20,9 +20,6 @@ STATE_DTYPES: dict[str, DType] = {
 }
 """Every storage that an optimizer state may name."""
 
-REFERENCE_TENSORS = (Tensor(module="linear", shape=(4096, 4096), kind="linear"),)
-"""One square matrix of an 8B model: what "bytes per parameter" means where no model is named."""
-
 
 def _matrix_sides(shape: tuple[int, ...]) -> tuple[int, int, int]:
     """How many matrices a tensor stacks, and their rows and columns."""
@@ -137,26 +134,3 @@ def optimizer_state_bytes(
                 dtype = FP32
             total += tensor.count * dtype.bytes_for(num_elements)
     return total
-
-
-def state_bytes_per_parameter(
-    optimizer: Optimizer,
-    tensors: tuple[Tensor, ...] = REFERENCE_TENSORS,
-    *,
-    pure_16bit: bool = False,
-) -> float:
-    """Bytes of optimizer state per trained parameter: 8 for AdamW, about 2.03 for its 8-bit form.
-
-    Shape: one number, the state bytes of `tensors` over their elements.
-    Counts: block scales and every small tensor in full.
-    Ignores: sharding.
-
-    Args:
-        optimizer: Whose states.
-        tensors: The trained tensors; by default one 4,096 by 4,096 matrix.
-        pure_16bit: As for `optimizer_state_bytes`.
-
-    Source: `optimizer_state_bytes` divided by the number of parameters.
-    """
-    num_parameters = sum(tensor.num_parameters for tensor in tensors)
-    return optimizer_state_bytes(optimizer, tensors, pure_16bit=pure_16bit) / num_parameters

@@ -646,8 +646,7 @@ def _assumptions(
     if num_gpus > 1 and strategy == "zero-3":
         notes.append(
             "ZeRO-3: both gathers and the scatter of every micro-batch are counted against the "
-            "link; "
-            "what compute hides is left out."
+            "link; what compute hides is left out."
         )
     if precision == "fp32":
         notes.append("FP32 matrix products run as TF32.")

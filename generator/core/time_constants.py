@@ -306,9 +306,9 @@ def constant_table() -> tuple[ConstantRow, ...]:
         ConstantRow(
             name=name,
             value=(
-                f"matmul {rates.matmul:g}, FlashAttention 1 {rates.flash_1:g}, 2 "
-                f"{rates.flash_2:g}, "
-                f"vendor {rates.vendor_flash:g}, masked {rates.masked_attention:g}"
+                f"matmul {rates.matmul:g}, FlashAttention 1 {rates.flash_1:g}, "
+                f"2 {rates.flash_2:g}, vendor {rates.vendor_flash:g}, "
+                f"masked {rates.masked_attention:g}"
             ),
             origin=rates.origin,
         )

@@ -5,9 +5,10 @@ import pytest
 from generator.core.card import GPU_COUNTS_BY_FORM, Card
 from generator.core.optimizer import Optimizer
 from generator.core.params import num_parameters, tensors
-from generator.core.states import optimizer_state_bytes, state_bytes_per_parameter
+from generator.core.states import optimizer_state_bytes
 from generator.core.units import GIB
 from generator.load import load_catalog
+from tests.core.records import state_bytes_per_parameter
 
 CATALOG = load_catalog()
 LLAMA = CATALOG.models["llama-3.1-8b"].model

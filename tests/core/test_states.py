@@ -5,11 +5,8 @@ import pytest
 from generator.core.errors import TrainfitError
 from generator.core.model import Tensor
 from generator.core.optimizer import Optimizer, OptimizerState
-from generator.core.states import (
-    optimizer_state_bytes,
-    state_bytes_per_parameter,
-    state_elements,
-)
+from generator.core.states import optimizer_state_bytes, state_elements
+from tests.core.records import state_bytes_per_parameter
 
 MATRIX = Tensor(module="q_proj", shape=(4096, 1024), kind="linear")
 NORM = Tensor(module="norm", shape=(4096,), kind="norm")
