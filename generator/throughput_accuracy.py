@@ -46,6 +46,7 @@ SCORED_QUALITIES = ("A", "B")
 KEPT_APART_MODULUS = 5
 """One row in five, by the hash of its id, is not used to set any constant."""
 MINIMUM_GROUP = 10
+"""Rows from which on a group's errors are held to a bar."""
 
 ATTENTION_MODULES = frozenset(
     {"q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj", "query_key_value", "c_attn", "attn_c_proj"}
@@ -193,6 +194,7 @@ def _card(name: str, catalog: Catalog) -> Card:
 
 
 def method_of(text: str) -> MethodName:
+    """The method; pretraining trains all weights, too."""
     if text in ("full", "pretrain"):
         return "full"
     if text == "lora":
@@ -203,6 +205,7 @@ def method_of(text: str) -> MethodName:
 
 
 def strategy_of(row: Mapping[str, str]) -> Strategy:
+    """The strategy by what it shards; Megatron's distributed optimizer is ZeRO-1."""
     text, detail = row["strategy"], row["parallel_detail"]
     if "offload" in text.lower() or "offload" in row["optimizer"].lower():
         raise LeftOutError("offloads to host memory")
@@ -222,6 +225,7 @@ def strategy_of(row: Mapping[str, str]) -> Strategy:
 
 
 def checkpointing_of(row: Mapping[str, str]) -> Checkpointing:
+    """What is recomputed; a blank cell is the habit of the kind of training."""
     text = row["activation_checkpointing"]
     if text.startswith("selective"):
         return "selective"
@@ -273,6 +277,7 @@ def _attention(row: Mapping[str, str]) -> AttentionKernel:
 
 
 def precision_of(row: Mapping[str, str]) -> Precision:
+    """The recipe: mixed unless the row's words name pure 16 bit or autocast."""
     text = row["precision"]
     if text not in ("bf16", "fp16", "fp16/bf16"):
         raise LeftOutError(f"precision {text!r} is not modelled")
@@ -292,6 +297,7 @@ def _targets(row: Mapping[str, str], model: Model) -> str | tuple[str, ...]:
 
 
 def _optimizer(row: Mapping[str, str], software: Software) -> tuple[float, OptimizerImplementation]:
+    """State bytes per parameter (two moments, one under Muon) and the kernel that steps them."""
     text = row["optimizer"].lower()
     state_bytes = (
         2.0 if "8-bit" in text else 1.0 if "4-bit" in text else 4.0 if "muon" in text else 8.0

@@ -104,6 +104,7 @@ def _keys(text: str) -> dict[str, object]:
     """The keys of a JSON or YAML file."""
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
         return yaml_reader.read(text)
+    # The size is refused before anything parses it, in the words that YAML is refused in.
     if len(text) > yaml_reader.MAX_CHARACTERS:
         yaml_reader.read(text)
 

@@ -50,6 +50,7 @@ LORA_DROPOUT = 0.05
 """What is written where the request says that there is dropout, as PEFT's examples have it."""
 
 LEARNING_RATES = {"full": 2e-5, "lora": 2e-4, "qlora": 2e-4}
+"""Placeholders of the usual size (`records.DATASET_NOTE`); memory does not depend on them."""
 
 
 def refuse(field: str, message: str) -> TrainfitError:
@@ -203,10 +204,9 @@ def saved_module_fields(reading: Reading, names: list[str] | None) -> None:
     present = names or []
     embeddings = {"embed_tokens", "wte", "word_embeddings", "embed_in", "embedding"}
     heads = {"lm_head", "embed_out", "output_layer", "head"}
-    (reading.say if names else reading.imply)(
-        "lora.train_embeddings", bool(embeddings & {*present})
-    )
-    (reading.say if names else reading.imply)("lora.train_head", bool(heads & {*present}))
+    tell = reading.say if names else reading.imply
+    tell("lora.train_embeddings", bool(embeddings & {*present}))
+    tell("lora.train_head", bool(heads & {*present}))
     other = [name for name in present if name not in embeddings | heads]
     if other:
         reading.notes.append(f"Also trained in full, and not counted: {', '.join(other)[:200]}.")
