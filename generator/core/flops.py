@@ -266,6 +266,12 @@ def forward_flops(
     )
 
 
+@lru_cache(maxsize=512)
+def _adapter_flops(model: Model, rank: int, target_modules: str | tuple[str, ...]) -> float:
+    """FLOPs per token of the adapters' forward pass."""
+    return float(FLOPS_PER_WEIGHT * num_lora_parameters(model, rank, target_modules))
+
+
 def training_flops(
     *,
     model: Model,
@@ -297,8 +303,7 @@ def training_flops(
     is_full = method == "full"
     adapters = 0.0
     if not is_full:
-        weights = num_lora_parameters(model, lora_rank, target_modules)
-        adapters = float(FLOPS_PER_WEIGHT * weights)
+        adapters = _adapter_flops(model, lora_rank, target_modules)
     forward = PassFlops(
         blocks=forward.blocks, attention=forward.attention, head=forward.head, adapters=adapters
     )

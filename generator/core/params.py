@@ -459,7 +459,6 @@ def usual_module_names(model: Model, target_modules: str | tuple[str, ...]) -> f
     return frozenset(usual | {name for name in adapted if name not in renamed})
 
 
-@lru_cache(maxsize=512)
 def num_lora_parameters(model: Model, rank: int, target_modules: str | tuple[str, ...]) -> int:
     """Parameters of the LoRA adapters.
 
