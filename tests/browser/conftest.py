@@ -11,7 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.browser.support import REPOSITORY_DIR, SITE_DIR, RunNode, browser_path, missing
+from tests.browser.support import (
+    REPOSITORY_DIR,
+    RunNode,
+    browser_path,
+    built_site_dir,
+    missing,
+)
 from tools.serve import SiteServer, page_policy
 
 BROWSER_TESTS_DIR = Path(__file__).resolve().parent
@@ -44,9 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def built_site() -> Path:
     """The folder of the built site."""
-    if not (SITE_DIR / "index.html").is_file():
-        missing("site/index.html is missing: run `make build`")
-    return SITE_DIR
+    return built_site_dir()
 
 
 @pytest.fixture(scope="session")

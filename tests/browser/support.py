@@ -57,3 +57,10 @@ def missing(reason: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+def built_site_dir() -> Path:
+    """The folder of the built site; whoever asks is skipped where it has not been built."""
+    if not (SITE_DIR / "index.html").is_file():
+        missing("site/index.html is missing: run `make build`")
+    return SITE_DIR

@@ -9,7 +9,8 @@ from generator import emit, matrix
 from generator.core.catalog import Catalog
 from generator.load import load_catalog
 from generator.matrix import Matrix
-from tests.browser.support import SITE_DIR, missing
+from generator.tables.view import ModelView
+from tests.browser.support import built_site_dir
 from tests.site.html import Page, read_pages
 
 # Dense, mixture of experts, and one that fits no single card.
@@ -23,6 +24,13 @@ class Generated:
     catalog: Catalog
     matrix: Matrix
     docs: Path
+
+    def views(self) -> dict[str, ModelView]:
+        """The figures as tables and pictures read them, longest sequences left out."""
+        return {
+            model_id: ModelView(axes=self.matrix.axes, matrix=model, longest={})
+            for model_id, model in self.matrix.models.items()
+        }
 
 
 @pytest.fixture(scope="session")
@@ -38,9 +46,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Generated:
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The folder of the built site."""
-    if not (SITE_DIR / "index.html").is_file():
-        missing("site/index.html is missing: run `make build`")
-    return SITE_DIR
+    return built_site_dir()
 
 
 @pytest.fixture(scope="session")

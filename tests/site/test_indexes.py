@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 
 from generator.emit import indexes, pages, plots
 from generator.emit.facts import facts_of
-from generator.tables.view import ModelView
 from tests.site.conftest import MODELS, Generated
 from tests.site.html import Page, attribute
 
@@ -22,14 +21,6 @@ def rows(text: str) -> dict[str, str]:
         attribute(tag, "id") or "": tag
         for tag in Page(path="", text=text).tags("tr")
         if attribute(tag, "id")
-    }
-
-
-def views_of(generated: Generated) -> dict[str, ModelView]:
-    matrix = generated.matrix
-    return {
-        model_id: ModelView(axes=matrix.axes, matrix=model, longest={})
-        for model_id, model in matrix.models.items()
     }
 
 
@@ -80,7 +71,7 @@ def test_plots_are_pictures_with_their_content_in_words(generated: Generated) ->
     facts = {model_id: facts_of(generated.catalog.models[model_id]) for model_id in MODELS}
     for text in (
         plots.memory_against_price(generated.matrix.axes.cards),
-        plots.memory_against_size(facts, views_of(generated)),
+        plots.memory_against_size(facts, generated.views()),
     ):
         root = ElementTree.fromstring(text)
         assert root.get("role") == "img"
@@ -108,7 +99,7 @@ def test_each_price_is_drawn_with_its_date_and_an_undated_one_is_not(
 
 def test_a_larger_model_s_mark_stands_further_right(generated: Generated) -> None:
     facts = {model_id: facts_of(generated.catalog.models[model_id]) for model_id in MODELS}
-    root = ElementTree.fromstring(plots.memory_against_size(facts, views_of(generated)))
+    root = ElementTree.fromstring(plots.memory_against_size(facts, generated.views()))
     places = [
         (float(each.get("x", "")), float(each.get("y", "")))
         for each in root.iter(f"{SVG}use")
@@ -125,7 +116,7 @@ def test_a_larger_model_s_mark_stands_further_right(generated: Generated) -> Non
 def test_the_lists_are_the_same_each_time(generated: Generated) -> None:
     env = pages.environment()
     facts = {model_id: facts_of(generated.catalog.models[model_id]) for model_id in MODELS}
-    views = views_of(generated)
+    views = generated.views()
 
     again = indexes.models_index(env, facts=facts, views=views)
     assert again == index(generated, "models")

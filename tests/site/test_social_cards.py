@@ -13,20 +13,11 @@ from generator.emit import social_cards
 from generator.emit.facts import facts_of
 from generator.load import load_catalog
 from generator.tables.reference_cards import ReferenceCard
-from generator.tables.view import ModelView
 from tests.site.conftest import MODELS, Generated
 from tests.site.html import Page, attribute
 
 MAX_BYTES = 40_000
 STYLE = Path(__file__).resolve().parents[2] / "docs/assets/stylesheets/trainfit.css"
-
-
-def views_of(generated: Generated) -> dict[str, ModelView]:
-    matrix = generated.matrix
-    return {
-        model_id: ModelView(axes=matrix.axes, matrix=model, longest={})
-        for model_id, model in matrix.models.items()
-    }
 
 
 def test_each_model_and_card_has_its_own_small_picture(generated: Generated) -> None:
@@ -43,7 +34,7 @@ def test_each_model_and_card_has_its_own_small_picture(generated: Generated) -> 
 
 
 def test_the_same_figures_give_the_same_bytes(generated: Generated) -> None:
-    views = views_of(generated)
+    views = generated.views()
     facts = {model_id: facts_of(view.matrix.entry) for model_id, view in views.items()}
     for cache in (social_cards._font, social_cards._inked, social_cards._piece_width):
         cache.cache_clear()
@@ -55,7 +46,7 @@ def test_the_same_figures_give_the_same_bytes(generated: Generated) -> None:
 
 
 def test_a_picture_says_what_the_page_says(generated: Generated) -> None:
-    view = views_of(generated)["llama-3.1-405b"]
+    view = generated.views()["llama-3.1-405b"]
     card = social_cards.model_card(facts_of(view.matrix.entry), view)
     page = (generated.docs / "models/llama-3.1-405b.md").read_text(encoding="utf-8")
 
