@@ -63,6 +63,8 @@ OPERATIONS = (
     "describe",
 )
 DEFAULT_CURVE_LENGTHS = tuple(512 << step for step in range(10))
+MAX_CURVE_LENGTHS = 200
+"""Points of one curve: more than a screen shows, and few enough that none waits long."""
 EIGHT_BIT_OPTIMIZER = "adamw-8bit"
 COST_TOKENS = DEFAULT_NUM_TOKENS
 """The data set that time and cost are quoted for where the request has none."""
@@ -365,11 +367,12 @@ def _curve(request: Request, lengths: object) -> dict[str, Any]:
         isinstance(each, int) and not isinstance(each, bool) and low <= each <= high
         for each in lengths
     )
-    if not valid or not isinstance(lengths, list) or len(lengths) > 200:
+    if not valid or not isinstance(lengths, list) or len(lengths) > MAX_CURVE_LENGTHS:
         raise TrainfitError(
             "wrong-type",
             "sequence_lengths",
-            f"sequence_lengths must be a list of at most 200 whole numbers from {low} to {high:,}.",
+            f"sequence_lengths must be a list of at most {MAX_CURVE_LENGTHS} whole numbers from "
+            f"{low} to {high:,}.",
         )
     points = []
     for length in lengths:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from generator.core.units import GB
+
 CardForm = Literal["consumer", "workstation", "pcie", "sxm", "superchip", "rack", "unified"]
 
 GPU_COUNTS_BY_FORM: dict[CardForm, tuple[int, ...]] = {
@@ -89,4 +91,4 @@ class Card:
     @property
     def memory_marketed_bytes(self) -> int:
         """Marketed size in bytes: decimal gigabytes, as on the box."""
-        return self.memory_marketed_gb * 10**9
+        return self.memory_marketed_gb * GB

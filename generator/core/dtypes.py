@@ -4,6 +4,11 @@ from dataclasses import dataclass
 
 from generator.core.units import ceil_div
 
+HALF_BYTES = 2
+FP32_BYTES = 4
+"""Bytes of one number. 16-bit training keeps weights and gradients in 16 bit; the master is FP32.
+Source: S-MIXED (arXiv:1710.03740), S-ZERO section 3.1."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DType:
@@ -28,14 +33,9 @@ class DType:
             num_blocks = ceil_div(num_elements, self.block_size)
             total += ceil_div(num_blocks * self.scale_bits, 8)
             if self.nested_block_size:
-                total += 4 * ceil_div(num_blocks, self.nested_block_size)
+                total += FP32_BYTES * ceil_div(num_blocks, self.nested_block_size)
         return total
 
-
-HALF_BYTES = 2
-FP32_BYTES = 4
-"""Bytes of one number. 16-bit training keeps weights and gradients in 16 bit; the master is FP32.
-Source: S-MIXED (arXiv:1710.03740), S-ZERO section 3.1."""
 
 FP32 = DType(name="fp32", bits=32)
 BF16 = DType(name="bf16", bits=16)

@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from generator.core import loss, params
-from generator.core.activations import TapeMode, block_tape, tail_bytes_per_token
+from generator.core.activations import (
+    LOG_SUM_EXP_BYTES,
+    TapeMode,
+    block_tape,
+    tail_bytes_per_token,
+)
 from generator.core.dtypes import FP32_BYTES, HALF_BYTES
 from generator.core.model import Attention, Block, MixtureOfExperts, Mlp, Model
 from generator.core.run import Lora, MethodName, Precision, Workload
@@ -117,8 +122,8 @@ def tape_mode(
 def _selective_bytes_per_token(block: Block, model: Model, mode: TapeMode) -> int:
     """Bytes per token that op-level selective checkpointing keeps of one block.
 
-    Counts: the block's input, the attention kernel's output, and every second matrix product in the
-        order of the forward pass: query, value, gate and down projection.
+    Counts: the block's input, the attention kernel's output and log-sum-exp, and every second
+        matrix product in the order of the forward pass: query, value, gate and down projection.
     Source: S-TORCHTITAN (activation checkpointing `selective`, policy `op`).
     """
     element = mode.element_bytes
@@ -127,7 +132,7 @@ def _selective_bytes_per_token(block: Block, model: Model, mode: TapeMode) -> in
         if isinstance(mixer, Attention):
             query = mixer.num_attention_heads * mixer.head_dim
             kept += element * (2 * query + mixer.num_key_value_heads * mixer.head_dim)
-            kept += 4 * mixer.num_attention_heads
+            kept += LOG_SUM_EXP_BYTES * mixer.num_attention_heads
         else:
             kept += element * 2 * model.hidden_size
     feed_forward = block.feed_forward

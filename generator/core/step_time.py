@@ -15,9 +15,11 @@ from generator.core import flops
 from generator.core import time_constants as constants
 from generator.core.card import Card
 from generator.core.communication import ring_bytes
+from generator.core.dtypes import FP32_BYTES
 from generator.core.errors import TrainfitError
 from generator.core.model import Model
 from generator.core.params import ALL_LINEAR
+from generator.core.resident import weight_bytes_per_parameter
 from generator.core.run import (
     AdapterDType,
     AttentionKernel,
@@ -370,7 +372,7 @@ def step_time(
         num_parameters=trained,
         state_bytes=optimizer_state_bytes_per_parameter,
         has_master=precision in ("bf16-mixed", "fp16-mixed") and full,
-        weight_bytes=4 if precision in ("amp", "fp32") or not full else 2,
+        weight_bytes=weight_bytes_per_parameter(precision) if full else FP32_BYTES,
         shards=num_gpus if strategy.startswith("zero") else 1,
         foreach=optimizer_implementation == "foreach",
         bandwidth=bandwidth,
