@@ -547,6 +547,13 @@ def parse(given: Mapping[str, object], catalog: Catalog) -> Request:
             f"{optimizer.name} updates during backward and cannot accumulate gradients over "
             f"{case.workload.gradient_accumulation_steps} steps; use 1.",
         )
+    if strategy.startswith("zero") and not optimizer.shards_with_zero:
+        raise TrainfitError(
+            "unsupported-combination",
+            "strategy",
+            f"{optimizer.name} works on whole gradient matrices, which no GPU of a {strategy} run "
+            "has; use strategy single or ddp, or another optimizer.",
+        )
     workload = case.workload
     filled |= {
         "method": case.method,

@@ -57,6 +57,7 @@ def case_step(case: Case, card: Card) -> StepTime:
         lora_rank=case.lora.rank,
         target_modules=case.lora.target_modules,
         adapter_dtype=case.lora.adapter_dtype,
+        adapter_dropout=case.lora.dropout,
         trains_head=case.lora.train_head and case.method != "full",
         optimizer_state_bytes_per_parameter=state.optimizer_states / trained,
         optimizer_implementation=case.optimizer_implementation,

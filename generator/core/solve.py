@@ -220,6 +220,8 @@ def _all_together(case: Case) -> Iterator[_Candidate]:
 
 def _sharded(case: Case, card: Card) -> Iterator[_Candidate]:
     """Each ZeRO stage on the first count that fits."""
+    if not case.optimizer.shards_with_zero:
+        return
     counts = [count for count in gpu_counts(card) if count > 1]
     if case.strategy != "single" and counts:
         # Never fewer GPUs than the run has already.

@@ -268,6 +268,12 @@ def test_every_offered_change_fits_when_it_is_made_and_none_is_offered_twice() -
     assert len(keys) == len(set(keys))
 
 
+def test_sharding_is_no_help_to_an_optimizer_that_needs_whole_gradients() -> None:
+    case = replace(FULL, optimizer=replace(FULL.optimizer, shards_with_zero=False))
+    changes = changes_that_fit(case, SXM, eight_bit=ADAMW_8BIT)
+    assert "strategy" not in {change.field for change in changes}
+
+
 def test_changes_come_cheapest_first_and_mark_what_alters_the_training() -> None:
     changes = changes_that_fit(FULL, SXM, eight_bit=ADAMW_8BIT)
     assert [change.field for change in changes] == ["strategy", "strategy", "strategy", "method"]

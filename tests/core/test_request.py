@@ -179,6 +179,11 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
         "unsupported-combination",
         "gradient_accumulation_steps",
     ),
+    "whole-matrices": (
+        {"optimizer": "galore-adamw", "strategy": "zero-2"},
+        "unsupported-combination",
+        "strategy",
+    ),
     "choice-type": ({"method": 5}, "wrong-type", "method"),
     "id-length": ({"stack": "x" * 201}, "unknown-id", "stack"),
     "lora-type": ({"lora": [16]}, "wrong-type", "lora"),

@@ -7,7 +7,7 @@ from generator.core.fit import fit_limit_bytes
 from generator.core.ladder import usable_counts
 from generator.core.memory import peak
 from generator.core.request import parse
-from generator.core.set_ups import set_ups_that_fit
+from generator.core.set_ups import case_step, set_ups_that_fit
 from generator.load import load_catalog
 
 CATALOG = load_catalog()
@@ -46,3 +46,12 @@ def test_solve_names_the_cheapest_hour_the_cheapest_run_and_the_fastest() -> Non
 def test_nothing_fits_and_nothing_is_named() -> None:
     result = answer({"op": "solve", "model": "deepseek-v3", "strategy": "single"}, CATALOG)
     assert result["cheapest"] is result["cheapest_run"] is result["fastest"] is None
+
+
+def test_dropout_takes_its_time() -> None:
+    card = CATALOG.cards["h100-sxm-80gb"]
+    seconds = [
+        case_step(parse({**REQUEST, "lora": {"dropout": dropped}}, CATALOG).case, card).step_seconds
+        for dropped in (False, True)
+    ]
+    assert seconds[0] < seconds[1]

@@ -230,9 +230,6 @@ def test_what_a_tool_does_otherwise_is_said(
             id="in-backward",
         ),
         pytest.param(
-            "trl", {"optimizer": "galore-adamw", "strategy": "zero-2"}, "optimizer", id="galore"
-        ),
-        pytest.param(
             "axolotl",
             {"optimizer": "galore-adamw", "method": "lora"},
             "optimizer",

@@ -27,13 +27,18 @@ def cases(draw: st.DrawFn) -> Case:
     optimizer = draw(st.sampled_from(sorted(CATALOG.optimizers)))
     implementation = draw(st.sampled_from(CHOICES["optimizer_implementation"]))
     in_backward = CATALOG.optimizers[optimizer].in_backward or implementation == "in-backward"
+    strategies = [
+        strategy
+        for strategy in CHOICES["strategy"]
+        if CATALOG.optimizers[optimizer].shards_with_zero or not strategy.startswith("zero")
+    ]
     request = {
         "model": draw(st.sampled_from(MODELS)),
         "method": draw(st.sampled_from(CHOICES["method"])),
         "precision": draw(st.sampled_from(CHOICES["precision"])),
         "optimizer": optimizer,
         "optimizer_implementation": implementation,
-        "strategy": draw(st.sampled_from(CHOICES["strategy"])),
+        "strategy": draw(st.sampled_from(strategies)),
         "sequence_length": draw(st.integers(1, 1 << 17)),
         "micro_batch_size": draw(st.integers(1, 64)),
         "gradient_accumulation_steps": 1 if in_backward else draw(st.integers(1, 8)),

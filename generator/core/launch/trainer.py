@@ -82,7 +82,7 @@ def check_optimizer(plan: Plan, tool: str) -> None:
         tool: The tool's name, for the message.
 
     Raises:
-        TrainfitError: low-rank projections or steps in backward meet sharding or adapters (code
+        TrainfitError: steps in backward meet sharding, or low-rank projections adapters (code
             `unsupported-combination`).
     """
     case = plan.case
@@ -94,11 +94,10 @@ def check_optimizer(plan: Plan, tool: str) -> None:
             "optimizer_implementation",
             f"{tool} keeps all gradients until the step; torchtune steps inside backward.",
         )
-    if sharded and (optimizer.rank is not None or optimizer.in_backward):
-        reason = "projects whole matrices" if optimizer.rank else "steps inside backward"
+    if sharded and optimizer.in_backward:
         raise refuse(
             "optimizer",
-            f"{optimizer.name} {reason} and cannot shard its gradients; "
+            f"{optimizer.name} steps inside backward and cannot shard its gradients; "
             f"use single or DDP with {tool}, or another optimizer.",
         )
     if plan.is_adapter and optimizer.rank is not None:
