@@ -527,12 +527,10 @@ def _adapter_seconds(
         habits.adapter_input + cast + dropped
     ) * adapters.input_elements + habits.adapter_output * adapters.output_elements
     if software.kbit_upcast:
-        per_token *= 1.5
+        per_token *= constants.KBIT_UPCAST_ADAPTER_PASSES
     moved = per_token * num_tokens * elementwise_passes
-    # Products with a side of R are bound by their operands' bytes; a third of the rate is for the
-    # rest.
     arithmetic = 2 * adapters.weights * (forwards + 2) * num_tokens
-    return moved / bandwidth + arithmetic / (matmul_rate / 3)
+    return moved / bandwidth + arithmetic / (matmul_rate * constants.THIN_PRODUCT_SHARE)
 
 
 def _host_seconds(

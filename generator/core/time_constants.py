@@ -234,6 +234,11 @@ EXPERT_TILE_ROWS = 64
 """Half a tile of 128 rows is empty on average at the end of each expert's tokens."""
 GROUPED_MATMUL_SHARE = 0.85
 """Grouped products of experts against one dense product."""
+KBIT_UPCAST_ADAPTER_PASSES = 1.5
+"""Traffic of the adapters beside a residual stream in FP32: about half of it is their inputs, which
+are twice as wide."""
+THIN_PRODUCT_SHARE = 1 / 3
+"""Products with a side of R against square ones, beside the traffic of their operands."""
 FOREACH_OPTIMIZER_PASSES = 2.4
 """Traffic of the multi-tensor Adam against the fused kernel: about 18 reads and writes against
 7."""
@@ -284,6 +289,12 @@ _SCALAR_ORIGINS: tuple[tuple[str, float, str], ...] = (
     ),
     ("EXPERT_TILE_ROWS", EXPERT_TILE_ROWS, "counted"),
     ("GROUPED_MATMUL_SHARE", GROUPED_MATMUL_SHARE, "calibrated: IBM Mixtral rows"),
+    (
+        "KBIT_UPCAST_ADAPTER_PASSES",
+        KBIT_UPCAST_ADAPTER_PASSES,
+        "assumed: half of an adapter's traffic is its inputs",
+    ),
+    ("THIN_PRODUCT_SHARE", THIN_PRODUCT_SHARE, "assumed; their operands' bytes decide"),
     ("FOREACH_OPTIMIZER_PASSES", FOREACH_OPTIMIZER_PASSES, "counted"),
     ("LOW_SHARE", LOW_SHARE, "calibrated"),
     ("HIGH_SHARE", HIGH_SHARE, "calibrated"),
@@ -293,7 +304,7 @@ _SCALAR_ORIGINS: tuple[tuple[str, float, str], ...] = (
 
 
 def constant_table() -> tuple[ConstantRow, ...]:
-    """Every constant of the step-time estimate with its origin, for the explanation page.
+    """Every constant of the step-time estimate with its origin, as the accuracy page lists it.
 
     Shape: one row per scalar and one per card class.
     Source: this module.

@@ -11,6 +11,7 @@ from generator.accuracy.constants import constants
 from generator.accuracy.others import Calculator, calculators
 from generator.accuracy.score import RowScore, score
 from generator.calculator_link import calculator_fragment
+from generator.core.time_constants import constant_table
 from generator.core.units import GB
 from generator.emit import accuracy_plots as plots
 from generator.emit.svg import Picture
@@ -200,6 +201,19 @@ def constants_table() -> str:
     return _table(("Constant", "Value", "Origin"), rows)
 
 
+def speed_constants_table() -> str:
+    """Every constant of the step-time estimate with its origin."""
+    rows = [
+        (
+            f"`{each.name}`" if each.name.isupper() else each.name.replace("-", " ").capitalize(),
+            each.value,
+            each.origin[:1].upper() + each.origin[1:],
+        )
+        for each in constant_table()
+    ]
+    return _table(("Constant", "Value", "Origin"), rows)
+
+
 def skipped_table() -> str:
     """Why rows were left out, most frequent first."""
     rows = [
@@ -278,6 +292,7 @@ MACROS = (
     calculators_table,
     calculators_options,
     constants_table,
+    speed_constants_table,
     skipped_table,
     rows_table,
 )
