@@ -37,6 +37,8 @@ function read(page) {
       setup: text(".tf-setup"),
       formula: text(".tf-formula"),
       notes: text(".tf-headline .tf-notes"),
+      otherEnd: text(".tf-headline .tf-notes + .tf-notes"),
+      gpusHelp: text("#tf-num_gpus-help"),
       hasBand: root.querySelector(".tf-curve-band") !== null,
       notice: text(".tf-notice"),
       status: text("[data-tf=status]"),

@@ -131,16 +131,31 @@ def test_hours_and_money_are_those_of_the_data_set_and_the_price(
     assert seen["errors"] == []
 
 
+@pytest.mark.parametrize(
+    ("length", "verdict", "said"),
+    [
+        pytest.param(4096, "fits", None, id="all-fits"),
+        pytest.param(8192, "fits", "The upper end of the range would not fit.", id="upper-end"),
+        pytest.param(16384, "no", "The lower end of the range would fit.", id="lower-end"),
+        pytest.param(32768, "no", None, id="nothing-fits"),
+    ],
+)
 def test_the_range_to_expect_stands_beside_the_figure(
-    browse: RunNode, site_url: str, catalog: Catalog
+    browse: RunNode, site_url: str, catalog: Catalog, length: int, verdict: str, said: str | None
 ) -> None:
-    link = "v=1&model=llama-3.1-8b&method=lora"
+    link = f"v=1&model=llama-3.1-8b&method=lora&card=a100-sxm-40gb&sequence_length={length}"
     seen = browse(SCRIPT, scenario="fill", url=site_url, link=link, texts=[], changed=link)
 
-    result = ask(catalog, model="llama-3.1-8b", method="lora")
+    result = ask(
+        catalog, model="llama-3.1-8b", method="lora", card="a100-sxm-40gb", sequence_length=length
+    )
     assert result["low"] < result["per_gpu"]["total"] < result["high"]
+    assert result["card"]["verdict"] == verdict
     assert f"{number(result['low'])} and {format_gb(result['high'])}" in seen["notes"]
+    assert (seen["otherEnd"] or "").partition(" Naming")[0] == (said or "")
     assert seen["hasBand"] is True
+    assert seen["rows"]["Money"].startswith("no price known for this card")
+    assert seen["gpusHelp"].startswith("Strategy single is one GPU; choose DDP or ZeRO")
 
 
 def test_a_size_can_stand_in_for_a_card(browse: RunNode, site_url: str, catalog: Catalog) -> None:

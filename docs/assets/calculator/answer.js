@@ -41,6 +41,17 @@ function reasonBeyond({ card }) {
   return rest === null ? card.reason : `${percent(card.share)} of the card${rest[1]}`;
 }
 
+/** What an end of the range would be on the card, where it is not what the figure is; or null. */
+function otherEnd({ card, low, high, request }) {
+  const narrower =
+    request.stack === "generic" ? " Naming the training stack below narrows the range." : "";
+  if (card.verdict === "fits" && high > card.memory_usable_bytes)
+    return `The upper end of the range would not fit.${narrower}`;
+  if (card.verdict === "no" && low <= card.memory_usable_bytes)
+    return `The lower end of the range would fit.${narrower}`;
+  return null;
+}
+
 /**
  * What a set-up is made of, in words, without its model; what is at its default and needs no word
  * is left out.
@@ -77,6 +88,7 @@ export function headline({ result, card, setup }) {
     `PyTorch allocates ${gb(result.allocated)}`,
     `peak: ${phaseName(result.peak_phase).toLowerCase()}`,
   ].filter((note) => note !== null);
+  const other = result.card === null ? null : otherEnd(result);
   const trained =
     result.num_trainable_parameters === result.num_parameters
       ? "all trained"
@@ -120,6 +132,7 @@ export function headline({ result, card, setup }) {
         `${notes.join(" · ")} · ${parameters(result.num_parameters)} parameters, ${trained}`,
       ),
     ),
+    other === null ? null : el("p", { class: "tf-notes" }, other),
   );
 }
 
@@ -350,10 +363,13 @@ export function running(result, { epochs }) {
     row("Speed, all GPUs", `${span(slow, fast)} tokens per second`);
     row("Data set", dataSetWords(cost, epochs));
     row("Time", `${span(cost.hours_low, cost.hours_high)} hours`);
-    if (cost.usd !== null) {
-      const basis = cost.price_date === "given" ? "at your price" : `prices of ${cost.price_date}`;
-      row("Money", `US$ ${span(cost.usd_low, cost.usd_high, money)}, ${basis}`);
-    }
+    const basis = cost.price_date === "given" ? "at your price" : `prices of ${cost.price_date}`;
+    row(
+      "Money",
+      cost.usd === null
+        ? "no price known for this card; enter one under Data set and price"
+        : `US$ ${span(cost.usd_low, cost.usd_high, money)}, ${basis}`,
+    );
   } else {
     row("Speed", throughput.note ?? "not known");
   }

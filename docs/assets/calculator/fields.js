@@ -203,6 +203,7 @@ export const GROUPS = Object.freeze([
         help:
           "Leave empty to let the strategy choose: one, two under DDP, the first count that fits " +
           "under ZeRO.",
+        helpWhenOff: "Strategy single is one GPU; choose DDP or ZeRO above for several.",
         names: {
           axolotl: "accelerate launch --num_processes",
           torchtune: "tune run --nproc_per_node",

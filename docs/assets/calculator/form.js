@@ -412,7 +412,10 @@ export async function buildForm({ catalogue, onChange, importer }) {
       const isSingle = state.strategy === "single";
       const gpuCount = root.querySelector("#tf-num_gpus");
       gpuCount.disabled = isSingle;
-      gpuCount.closest(".tf-field").classList.toggle("tf-off", isSingle);
+      const box = gpuCount.closest(".tf-field");
+      const { help, helpWhenOff } = FIELD_WORDS.num_gpus;
+      box.classList.toggle("tf-off", isSingle);
+      box.querySelector(".tf-help").firstChild.data = isSingle ? helpWhenOff : help;
       gpuCount.placeholder = isSingle ? "1" : FIELD_WORDS.num_gpus.placeholder;
     },
     /** Marks the control that a refused request names, or none. */
