@@ -37,6 +37,7 @@ function read(page) {
       setup: text(".tf-setup"),
       formula: text(".tf-formula"),
       notes: text(".tf-headline .tf-notes"),
+      isStripSeen: root.querySelector(".tf-strip")?.checkVisibility({ visibilityProperty: true }),
       otherEnd: text(".tf-headline .tf-notes + .tf-notes"),
       gpusHelp: text("#tf-num_gpus-help"),
       hasBand: root.querySelector(".tf-curve-band") !== null,
@@ -121,6 +122,8 @@ const scenarios = {
   async names() {
     return withPage(async (page, record) => {
       await page.goto(address());
+      await page.locator("#tf-calculator[data-shown]").waitFor();
+      const { isStripSeen } = await read(page);
       const found = [];
       for (const [label, typed, key] of parameters.names) {
         const box = page.getByRole("combobox", { name: label });
@@ -130,7 +133,7 @@ const scenarios = {
         if (key === "Enter" && told !== "") await page.keyboard.press("Escape");
         found.push([await box.inputValue(), told]);
       }
-      return { found, ...record };
+      return { found, isStripSeen, ...record };
     });
   },
 

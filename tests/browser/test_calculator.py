@@ -63,6 +63,7 @@ def test_a_link_and_a_changed_control_show_the_core_s_figures(
     assert seen["first"]["totalBytes"] == first["per_gpu"]["total"]
     # Whoever follows a link never sees the verdict of another set-up.
     assert seen["setups"] == [seen["first"]["setup"]]
+    assert seen["first"]["isStripSeen"] is False
     assert seen["second"]["totalBytes"] == second["per_gpu"]["total"]
     assert number(second["per_gpu"]["total"]) in seen["second"]["headline"]
     assert seen["second"]["formula"].endswith(f"= {format_gb(second['per_gpu']['total'])}")
@@ -187,6 +188,8 @@ def test_a_typed_name_is_what_most_people_mean_by_it(browse: RunNode, site_url: 
     seen = browse(SCRIPT, scenario="names", url=site_url, names=[each[:3] for each in NAMES])
 
     assert seen["found"] == [[expected, ""] for *_, expected in NAMES]
+    # While the verdict is in sight, nothing repeats it at the window's edge.
+    assert seen["isStripSeen"] is False
     assert seen["errors"] == []
 
 

@@ -161,8 +161,10 @@ class Calculator {
         ),
         this.assumptionsBox,
       );
-    new IntersectionObserver(([entry]) => {
-      this.root.dataset.verdict = entry.isIntersecting ? "seen" : "away";
+    new IntersectionObserver((entries) => {
+      // Until it is in the page, the page's own answer is; and only the last entry is still true.
+      if (!this.headBox.isConnected) return;
+      this.root.dataset.verdict = entries.at(-1).isIntersecting ? "seen" : "away";
     }).observe(this.headBox);
     this.root.prepend(this.problems);
     this.root.append(this.live, this.strip);
