@@ -97,7 +97,7 @@ coverage: venv  ## Branch coverage of the core, which must be complete
 		--cov --cov-report=term-missing
 
 .PHONY: mutation
-mutation: $(VENV)/.mutation  ## Break memory, params and fit in every small way; tests must notice (an hour)
+mutation: $(VENV)/.mutation  ## Break memory, params and fit in every small way; tests must notice (ten minutes)
 	@$(VENV)/bin/mutmut run $(ARGS)
 	@$(PY) tools/mutation.py
 
