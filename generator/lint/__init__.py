@@ -56,4 +56,10 @@ def check(root: Path, today: datetime.date) -> list[Problem]:
     context = Context(root=root, today=today)
     for rule in RULES:
         problems.extend(rule(documents, context))
-    return sorted(problems)
+    # Of what a draft leaves open nothing else is to be said.
+    left_open = {(each.path, each.key) for each in problems if each.message == filled.STILL_OPEN}
+    return sorted(
+        each
+        for each in problems
+        if each.message == filled.STILL_OPEN or (each.path, each.key) not in left_open
+    )

@@ -10,7 +10,7 @@ from generator.core.catalog import CatalogModel
 from generator.core.stack import Stack
 from generator.lint.rule import Context
 from generator.load import Document
-from generator.problem import Problem
+from generator.problem import Problem, plain_number
 
 RANGES: dict[str, tuple[float, float]] = {
     "memory_marketed_gb": (4, 2_000),
@@ -81,8 +81,8 @@ def _check_totals(document: Document) -> Iterator[Problem]:
                 key=f"expected.{name}",
                 message="not credible; write the number of parameters",
                 code="implausible-value",
-                expected=f"1 to {MOST_PARAMETERS:g}",
-                got=str(value),
+                expected=f"1 to {_toml(MOST_PARAMETERS)}",
+                got=_toml(value),
             )
 
 
@@ -93,17 +93,17 @@ def _check_bytes(document: Document) -> Iterator[Problem]:
     for name, value in document.facts.items():
         is_size = isinstance(value, int) and not isinstance(value, bool)
         if name.endswith("_bytes") and is_size and not 0 <= value <= MOST_BYTES:
-            expected = f"0 to {MOST_BYTES:g}"
-            yield _problem(document, name, "not credible; check the unit", expected, str(value))
+            expected = f"0 to {_toml(MOST_BYTES)}"
+            yield _problem(document, name, "not credible; check the unit", expected, _toml(value))
 
 
 def _check_ranges(document: Document, card: Card) -> Iterator[Problem]:
     for name, (low, high) in RANGES.items():
         value = getattr(card, name)
         if value is not None and not low <= value <= high:
-            expected = f"{low:g} to {high:g}"
+            expected = f"{_toml(low)} to {_toml(high)}"
             message = "not credible; check the unit" if value else DRAFT
-            yield _problem(document, name, message, expected, f"{value:g}")
+            yield _problem(document, name, message, expected, _toml(value))
 
 
 def _check_pairs(document: Document, card: Card) -> Iterator[Problem]:
@@ -118,7 +118,7 @@ def _check_pairs(document: Document, card: Card) -> Iterator[Problem]:
     low_price, high_price = card.price_usd_per_hour, card.price_usd_per_hour_high
     if low_price is not None and high_price is not None and high_price < low_price:
         message = "the highest price is below the lowest; swap them"
-        yield _problem(document, "price_usd_per_hour_high", message, got=f"{high_price:g}")
+        yield _problem(document, "price_usd_per_hour_high", message, got=_toml(high_price))
     if low_price is not None and card.price_date is None:
         yield _problem(document, "price_date", "a price needs the month of its quote", "a month")
     if card.peak_dense_bf16_flops_per_second is not None and not card.supports_bf16:
@@ -128,6 +128,11 @@ def _check_pairs(document: Document, card: Card) -> Iterator[Problem]:
     if list(counts) != sorted(set(counts)) or any(count < 1 for count in counts):
         message = "counts must be positive, rising and different"
         yield _problem(document, "allowed_gpu_counts", message, got=str(list(counts)))
+
+
+def _toml(value: float) -> str:
+    """A figure as the file has it, so that the digits can be compared."""
+    return plain_number(value, "_")
 
 
 def _problem(

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generator.problem import plain_number
+
 Kind = Literal["text", "count", "number"]
 
 
@@ -31,7 +33,7 @@ class Column:
             return "a text"
         kind = "a whole number" if self.kind == "count" else "a number"
         unit = f" in {self.unit}" if self.unit else ""
-        return f"{kind}{unit} from {self.lowest:g} to {self.highest:g}"
+        return f"{kind}{unit} from {plain_number(self.lowest)} to {plain_number(self.highest)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

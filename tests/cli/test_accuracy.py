@@ -23,9 +23,9 @@ def run(*words: str) -> int:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "rows.csv:1: -: empty; the first line names the columns"),
+        (b"", "rows.csv:1: empty; the first line names the columns"),
         (b"id,gib\n1,2\n", "rows.csv:1: gib_per_gpu: missing column; add it to the header"),
-        (b"id,gib_per_gpu\n\xff,2\n", "rows.csv:2: -: no UTF-8 (byte 0xff)"),
+        (b"id,gib_per_gpu\n\xff,2\n", "rows.csv:2: no UTF-8 (byte 0xff)"),
         (b"\x00\x01\x02", "rows.csv:1: gib_per_gpu: missing column"),
     ],
 )
