@@ -25,6 +25,19 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 """Smallest and largest credible figure, an order of magnitude around what exists."""
 
+RATES = (
+    "peak_dense_bf16_flops_per_second",
+    "peak_dense_fp16_flops_per_second",
+    "peak_dense_fp8_flops_per_second",
+)
+FLOPS_PER_BYTE = (40, 800)
+"""Rate in 16 bit over memory bandwidth: the catalog's cards span 71 to 496, half as much again is
+let pass."""
+FLOPS_PER_BYTE_UNIFIED = (40, 1_500)
+"""Processors with the host's memory: up to 944."""
+FP8_RATIO = (0.95, 2.1)
+"""FP8 over BF16; four is the rate for sparsity over the dense one."""
+
 MOST_BYTES = 1e12
 
 DRAFT = "still the 0 of the draft; look it up, or delete the line and the one in [cite]"
@@ -41,6 +54,7 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
         yield from _check_bytes(document)
         if isinstance(document.record, Card):
             yield from _check_ranges(document, document.record)
+            yield from _check_rates(document, document.record)
             yield from _check_pairs(document, document.record)
 
 
@@ -104,6 +118,33 @@ def _check_ranges(document: Document, card: Card) -> Iterator[Problem]:
             expected = f"{_toml(low)} to {_toml(high)}"
             message = "not credible; check the unit" if value else DRAFT
             yield _problem(document, name, message, expected, _toml(value))
+
+
+def _check_rates(document: Document, card: Card) -> Iterator[Problem]:
+    """Rates fit the memory beside them and each other; a wrong one is often that for sparsity."""
+    low, high = FLOPS_PER_BYTE_UNIFIED if card.form == "unified" else FLOPS_PER_BYTE
+    bandwidth = card.memory_bandwidth_bytes_per_second
+    for name in RATES:
+        rate = getattr(card, name)
+        if not rate or not bandwidth:
+            continue
+        most = high * 2 if "fp8" in name else high
+        if not low <= rate / bandwidth <= most:
+            yield _problem(
+                document,
+                name,
+                "not credible beside the memory bandwidth; check the units, and dense against "
+                "sparse",
+                f"{low:,} to {most:,} operations per byte",
+                f"{rate / bandwidth:,.0f}",
+            )
+    bf16, fp8 = card.peak_dense_bf16_flops_per_second, card.peak_dense_fp8_flops_per_second
+    if bf16 and fp8 and not FP8_RATIO[0] <= fp8 / bf16 <= FP8_RATIO[1]:
+        message = "not credible beside the BF16 rate; check that both are dense"
+        expected = "1 to 2 times the BF16 rate"
+        yield _problem(
+            document, "peak_dense_fp8_flops_per_second", message, expected, f"{fp8 / bf16:.1f}"
+        )
 
 
 def _check_pairs(document: Document, card: Card) -> Iterator[Problem]:
