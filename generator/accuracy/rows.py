@@ -184,8 +184,37 @@ def _precision(row: Row, method: str) -> str:
     raise SkippedError("master_weights are not stated")
 
 
-ADAM = re.compile(r"(?<![a-z])(?:paged ?)?adam\(?w?\)?(?![a-z]|[-_ ]?mini)")
-"""Adam or AdamW as a whole word; `adamax` and `adam-mini` are others."""
+OPTIMIZER_WORD = re.compile(r"\d+[-_ ]?bit|bf16|[a-z]+|\d+")
+"""Words and widths of an optimizer's name: `adamw`, `8bit`, `torch` in `adamw_torch 8-bit`."""
+
+ADAM_NAMES = frozenset({"adam", "adamw", "pagedadam", "pagedadamw"})
+ADAM_WORDS = frozenset(
+    {
+        *ADAM_NAMES,
+        *("w", "paged", "8bit", "32bit", "fused", "foreach", "false", "default"),
+        *("bnb", "bitsandbytes", "torch", "torchao", "ao", "hf", "apex", "swift", "deepspeed"),
+        *("in", "backward", "if", "quantized"),
+    }
+)
+"""All that a source may say around Adam's name. Another word makes another optimizer of it, or is
+a slip: `adamw_9bit`, `page_adamw`."""
+
+RANKED = ("galore", "apollo")
+NOT_AS_RECORDED: Mapping[str, str] = {
+    **dict.fromkeys(RANKED, "no column has its rank"),
+    "lomo": "write lomo or adalomo if it is one of these",
+    "4bit": "write ao-adamw-4bit if it is torchao's",
+    **dict.fromkeys(("distributed", "megatron"), "Megatron shards its states in its own way"),
+}
+"""Words of optimizers that the catalog may have, and why a row is not taken for one of them."""
+
+
+def _optimizer_words(text: str) -> list[str]:
+    return [re.sub(r"[-_ ](?=bit)", "", word) for word in OPTIMIZER_WORD.findall(text)]
+
+
+def _same_name(text: str) -> str:
+    return text.lower().replace("_", "-")
 
 
 def optimizer_of(row: Row, catalog: Catalog) -> tuple[str, str]:
@@ -201,20 +230,26 @@ def optimizer_of(row: Row, catalog: Catalog) -> tuple[str, str]:
     text = _text(row, "optimizer").lower()
     if not text:
         raise SkippedError("optimizer is not stated")
-    if any(
-        word in text for word in ("galore", "apollo", "lomo", "4bit", "distributed", "megatron")
-    ):
-        raise SkippedError(f"optimizer {text!r} has no record that fits this row")
-    if not ADAM.search(text):
-        for known in catalog.optimizers.values():
-            if text in (known.id, *(alias.lower() for alias in known.aliases)):
-                return known.id, "fused" if "8bit" in text or "8-bit" in text else "foreach"
-        hint = did_you_mean(text[:60], catalog.optimizers) or "; write its id"
-        raise SkippedError(f'the catalog has no optimizer "{text[:60]}"{hint}')
+    words = _optimizer_words(text)
+    names = {
+        name: known.id
+        for known in catalog.optimizers.values()
+        for name in (known.id, *known.aliases)
+    }
+    own = {_same_name(name): id_ for name, id_ in names.items()}.get(_same_name(text))
+    for word, reason in NOT_AS_RECORDED.items():
+        if word in text.replace("-bit", "bit") and (own is None or word in RANKED):
+            raise SkippedError(f"optimizer {text[:60]!r} is not scored: {reason}")
+    if own is None:
+        if not ADAM_NAMES.intersection(words) or not ADAM_WORDS.issuperset(words):
+            hint = did_you_mean(text[:60], names) or "; write its id"
+            raise SkippedError(f'the catalog has no optimizer "{text[:60]}"{hint}')
+    elif own not in ADAM_IDS:
+        return own, "fused" if "8bit" in words else "foreach"
     paged = "paged" in text and "if quantized" not in text
     if "if quantized" in text:
         paged = "qlora" in _text(row, "method")
-    name = "adamw-8bit" if "8bit" in text or "8-bit" in text else "adamw"
+    name = "adamw-8bit" if "8bit" in words else "adamw"
     if "in backward" in text or _says(row, "optimizer_in_bwd"):
         implementation = "in-backward"
     elif name == "adamw-8bit" or "fused" in text or paged or "deepspeed" in text:
@@ -222,6 +257,10 @@ def optimizer_of(row: Row, catalog: Catalog) -> tuple[str, str]:
     else:
         implementation = "foreach"
     return f"paged-{name}" if paged else name, implementation
+
+
+ADAM_IDS = ("adamw", "adamw-8bit", "paged-adamw", "paged-adamw-8bit")
+"""What Adam's plain names come to."""
 
 
 LOSSES: Mapping[str, str] = {
