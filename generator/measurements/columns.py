@@ -19,6 +19,8 @@ class Column:
     kind: Kind = "text"
     is_needed: bool = False
     """No row may leave it empty."""
+    is_one_word: bool = False
+    """It goes into addresses and files about it, so it has no blanks."""
     unit: str = ""
     choices: tuple[str, ...] = ()
     lowest: float = 0
@@ -69,6 +71,7 @@ def _number(name: str, unit: str, lowest: float, highest: float) -> Column:
     return Column(name=name, kind="number", unit=unit, lowest=lowest, highest=highest)
 
 
+ID = Column(name="id", is_needed=True, is_one_word=True)
 QUALITY = Column(name="quality", choices=("A", "B", "C"), is_needed=True)
 TRUTHS = ("true", "false")
 RANK = _count("lora_rank", 65_536)
@@ -91,10 +94,11 @@ MEMORY = Table(
     may_lack=(
         *("source", "url", "params_b", "master_weights", "parallel_detail", "packing", "loss"),
         *("cpu_offload", "framework", "gradient_accumulation_steps", "lora_rank", "lora_targets"),
-        *("gb_per_gpu_unit_unstated", "metric2", "gib2", "quality", "notes"),
+        *("gb_per_gpu_unit_unstated", "metric2", "gib2", "oom", "quality", "notes"),
     ),
     columns=(
-        *_needed("id", "source", "url", "model"),
+        ID,
+        *_needed("source", "url", "model"),
         PARAMETERS,
         *_texts("method"),
         RANK,
@@ -112,7 +116,7 @@ MEMORY = Table(
         _number("gb_per_gpu_unit_unstated", "GB or GiB", 0.001, 10_000),
         *_texts("metric2"),
         _number("gib2", "GiB", 0.001, 10_000),
-        Column(name="oom", choices=TRUTHS, is_needed=True),
+        Column(name="oom", choices=TRUTHS),
         QUALITY,
         *_texts("notes"),
     ),
@@ -122,7 +126,8 @@ THROUGHPUT = Table(
     name="throughput.csv",
     key="id",
     columns=(
-        *_needed("id", "source", "url", "model"),
+        ID,
+        *_needed("source", "url", "model"),
         PARAMETERS,
         _number("params_active_b", "billions", 1e-4, 1e5),
         *_needed("method"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.load import CATALOG_DIR
-from generator.measurements.columns import TABLES, Column, Table
+from generator.measurements.columns import SUSPECTS, TABLES, THROUGHPUT, Column, Table
 from generator.measurements.models import read_models
 from generator.measurements.reader import read_table
 from generator.problem import CatalogProblems
@@ -142,6 +142,17 @@ QUOTES = "close the quotes, and double those inside a cell [bad-csv]"
 )
 def test_a_damaged_file_is_named(tmp_path: Path, content: str | bytes, faults: list[str]) -> None:
     assert problems(tmp_path, content) == [f"small.csv:{fault}" for fault in faults]
+
+
+def test_an_id_has_no_blanks(tmp_path: Path) -> None:
+    path = tmp_path / "suspects.csv"
+    path.write_text("id,kind,measured_gib,reason\nmy run 1,a,1,b\n", encoding="utf-8")
+    assert read_table(path, SUSPECTS).problems == []
+    path = tmp_path / "throughput.csv"
+    cells = ["my run 1", *("x" for _ in THROUGHPUT.names[1:])]
+    path.write_text(f"{','.join(THROUGHPUT.names)}\n{','.join(cells)}\n", encoding="utf-8")
+    first = str(read_table(path, THROUGHPUT).problems[0])
+    assert first.startswith("throughput.csv:2: id: has a blank in it; join its parts with a dash")
 
 
 def test_everything_wrong_is_told_at_once(tmp_path: Path) -> None:
