@@ -267,8 +267,9 @@ CASES = [
         METHOD,
         'kind = "paper"',
         'kind = "blog"',
-        'sources.paper.kind: unknown kind (expected one of "vendor", "paper", "config-file",'
-        ' "code", "measurement", "third-party", got "blog") [out-of-range]',
+        "sources.paper.kind: unknown kind; vendor is who made the thing, in a data sheet or a model"
+        ' card (expected one of "vendor", "paper", "config-file", "code", "measurement",'
+        ' "third-party", got "blog") [out-of-range]',
         id="unknown-source-kind",
     ),
     pytest.param(

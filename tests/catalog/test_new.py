@@ -93,6 +93,22 @@ def test_a_draft_says_what_to_fill_in() -> None:
     assert f"The core counts {total:_} parameters." in text
 
 
+def test_uncommenting_the_published_total_is_enough(root: Path) -> None:
+    text, _ = new_model({**CONFIG, "_commit_hash": "abc123"}, "test/Test-3B", TODAY)
+    counted = next(line for line in text.splitlines() if "The core counts" in line).split()[-2]
+    text = text.replace('released = "FILL"', 'released = "2026-01"')
+    text = text.replace('license = "FILL"', 'license = "mit"')
+    text = "\n".join(
+        line.removeprefix("# ") if " = " in line or line.startswith("# [") else line
+        for line in text.replace("num_parameters = 0", f"num_parameters = {counted}").splitlines()
+        if not line.startswith(("# FILL: ", "# Only", "# Where"))
+    )
+    text = text.replace('developer = "test"', 'developer = "Test"')
+    (root / "models" / "test-3b.toml").write_text(text, encoding="utf-8")
+    assert [str(problem) for problem in check(root, today=TODAY)] == []
+    assert load_catalog(root).models["test-3b"].expected is not None
+
+
 def test_a_known_commit_goes_into_the_address() -> None:
     text, _ = new_model({**CONFIG, "_commit_hash": "abc123"}, "test/Test-1B", TODAY)
     assert tomllib.loads(text)["sources"]["config"]["url"].endswith("/blob/abc123/config.json")
@@ -202,7 +218,7 @@ def test_the_command_writes_a_model_and_lists_what_is_missing(
     assert status == 0
     out = capsys.readouterr().out
     assert str(root / "models" / "test-3b.toml") in out
-    assert ": the commit of the repository" in out
+    assert ": the commit at which the config was read" in out
     assert ": license\n" in out
     assert load_catalog(root).models["test-3b"].model.hidden_size == 2048
 
