@@ -130,7 +130,7 @@ golden: venv  ## Write tests/golden/cases.json from the present core; explain ea
 	@$(PY) -m generator golden
 
 .PHONY: permalinks
-permalinks: build  ## Append newly published addresses to catalog/permalinks.txt
+permalinks: check  ## Append newly published addresses to catalog/permalinks.txt
 	@$(PY) -m generator permalinks --write
 
 .PHONY: verify-models
