@@ -47,6 +47,7 @@ STRATEGIES = {
     "zero-3": "zero-3",
 }
 
+ALL_TARGETS = ("all-linear", "all linear", "all")
 TARGET_WORDS: dict[str, tuple[str, ...]] = {
     "q": ("q_proj", "qkv_proj"),
     "k": ("k_proj", "qkv_proj"),
@@ -62,6 +63,16 @@ TARGET_WORDS: dict[str, tuple[str, ...]] = {
     "w1": ("gate_proj", "up_proj"),
     "w2": ("gate_proj", "up_proj"),
 }
+
+
+OTHER_TARGETS = frozenset(
+    {
+        *("head", "lm_head", "embed", "embed_tokens", "full", "+", "&"),
+        *("in_proj", "out_proj", "w3", "linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"),
+    }
+)
+"""Further words among targets: what is no linear layer, and layers of other models, which tools
+list for all alike."""
 
 
 class SkippedError(Exception):
@@ -138,23 +149,48 @@ def find_model(
     return catalog.models[found].model, found
 
 
-def _targets(row: Row, model: Model) -> str | list[str]:
+def _target_words(row: Row) -> list[str]:
     text = re.sub(r"\(.*?\)", "", _text(row, "lora_targets")).strip()
-    if not text:
+    return [text] if text in ALL_TARGETS else re.split(r"[,\s]+", text) if text else []
+
+
+def find_target_fault(row: Row, model: Model) -> str | None:
+    """Which of a row's targets no model has, or None where each is known.
+
+    Args:
+        row: The row's text by column.
+        model: The row's model.
+    """
+    known = {tensor.module for tensor in params.linear_tensors(model)}
+    known |= {*OTHER_TARGETS, *ALL_TARGETS, *TARGET_WORDS, *dict(model.module_names).values()}
+    known |= {module for modules in TARGET_WORDS.values() for module in modules}
+    for word in _target_words(row):
+        if word not in known and word.removesuffix("_proj") not in TARGET_WORDS:
+            hint = did_you_mean(word[:60], known) or "; write module names with commas"
+            return f'no model has a module "{word[:60]}"{hint}'
+    return None
+
+
+def _targets(row: Row, model: Model) -> str | list[str]:
+    words = _target_words(row)
+    if not words:
         raise SkippedError("lora_targets are not stated")
-    if text in ("all-linear", "all linear", "all"):
+    if words[0] in ALL_TARGETS:
         return "all-linear"
     own = dict(model.module_names)
     known = {tensor.module for tensor in params.linear_tensors(model)}
     found: set[str] = set()
-    for word in re.split(r"[,\s]+", text):
+    for word in words:
         short = word.removesuffix("_proj")
         for usual in TARGET_WORDS.get(short, (word,)):
             module = own.get(usual, usual)
             if module in known:
                 found.add(module)
     if not found:
+        text = re.sub(r"\(.*?\)", "", _text(row, "lora_targets")).strip()
         raise SkippedError(f"lora_targets {text!r} name no module of the model")
+    if fault := find_target_fault(row, model):
+        raise SkippedError(f"lora_targets: {fault}")
     return sorted(found)
 
 

@@ -23,7 +23,7 @@ from generator.measurements.columns import (
 from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
 from generator.measurements.models import read_models
-from generator.measurements.reader import LONGEST_SHOWN, Reading, Row, read_table
+from generator.measurements.reader import Reading, Row, read_table
 from generator.problem import Problem, ProblemCode
 
 FOLDER = "measurements"
@@ -32,6 +32,8 @@ CARD_TOLERANCE = 1.06
 """A card of "80 GB" holds 80 GiB at most, and sources that print GB may mean 10^9 bytes."""
 LARGEST_DEVICE_GIB = 600
 MODELS_OF = {MEMORY.name: "memory-models.json", THROUGHPUT.name: "throughput-models.json"}
+LONGEST_NAME = 200
+"""Beyond it no line is proposed: it would be cut, and match nothing."""
 OPEN_NAMES = ("model", "optimizer", "gpu", "method", "strategy", "base_dtype", "compute_dtype")
 """Columns whose names never end: what is nearly another name may be a new one all the same."""
 
@@ -97,7 +99,9 @@ def _with_way_out(message: str, column: str, row: Row) -> str:
     if message.endswith("?") and column not in OPEN_NAMES:
         return message
     end = "" if message.endswith(("?", ".")) else "."
-    value = row.cells[column][:LONGEST_SHOWN]
+    value = row.cells[column]
+    if len(value) > LONGEST_NAME:
+        return message
     value = f'"{value}"' if "," in value else value
     line = f"{column},{value},REASON"
     return f"{message}{end} If it is right as it is, add the line {line} to left-out.csv"

@@ -95,6 +95,12 @@ def test_an_optimizer_that_the_row_cannot_describe_says_so(
         measured_case({**ROW, "optimizer": words}, catalog, _models())
 
 
+def test_a_misspelt_target_is_not_left_away(catalog: Catalog) -> None:
+    row = {**ROW, "method": "lora", "lora_rank": "8", "lora_targets": "q_porj,v_proj"}
+    with pytest.raises(SkippedError, match='no model has a module "q_porj"; did you mean "q_proj'):
+        measured_case(row, catalog, _models())
+
+
 def _models() -> dict[str, dict[str, object]]:
     path = CATALOG_DIR / "measurements" / "memory-models.json"
     models: dict[str, dict[str, object]] = json.loads(path.read_text(encoding="utf-8"))

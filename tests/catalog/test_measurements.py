@@ -78,6 +78,7 @@ def test_a_sound_row_has_no_findings(measured: Path) -> None:
         ({"num_gpus": "2"}, "strategy", "single is one GPU, and num_gpus is 2; write num_gpus 1"),
         ({"strategy": "ddp"}, "strategy", "ddp is for several GPUs, and num_gpus is 1; write"),
         ({"strategy": "fsdp"}, "strategy", "write strategy single, or how many there were"),
+        ({"method": "lora", "lora_targets": "q_porj"}, "lora_targets", 'did you mean "q_proj"'),
         ({"method": "lora", "lora_targets": "q_proj v_proj"}, "lora_targets", "put commas between"),
         ({"lora_rank": "8"}, "lora_rank", "full has no adapter, and lora_rank is 8; empty the"),
         ({"lora_targets": "q"}, "lora_targets", "empty the cell, or write method lora or qlora"),
