@@ -35,8 +35,7 @@ build: site/index.html  ## Generate pages and JSON, build the site into site/
 
 .PHONY: accuracy
 accuracy: venv  ## Score the estimates against measurements (FILE=...csv, ROWS=all or 20 or an id)
-	@for file in $(or $(FILE),catalog/measurements/memory.csv catalog/measurements/throughput.csv); \
-		do $(PY) -m generator accuracy $$file $(if $(ROWS),--rows "$(ROWS)") || exit; done
+	@$(PY) -m generator accuracy $(FILE) $(if $(ROWS),--rows "$(ROWS)")
 
 ##@ Check
 
@@ -131,7 +130,7 @@ golden: venv  ## Write tests/golden/cases.json from the present core; explain ea
 	@$(PY) -m generator golden
 
 .PHONY: permalinks
-permalinks: build  ## Append newly published addresses to catalog/permalinks.txt
+permalinks: check  ## Append newly published addresses to catalog/permalinks.txt
 	@$(PY) -m generator permalinks --write
 
 .PHONY: verify-models

@@ -191,7 +191,7 @@ def _accuracy(arguments: argparse.Namespace) -> int:
     from generator import accuracy
 
     return accuracy.main(
-        arguments.file,
+        arguments.files,
         models=arguments.models,
         as_json=arguments.json,
         out=sys.stdout,
@@ -240,7 +240,12 @@ def _parser() -> argparse.ArgumentParser:
     new.add_argument("source", help="a config.json for a model, else the new id")
     new.add_argument("--name", default="", help="the model's Hugging Face name, owner/name")
     accuracy = add("accuracy", _accuracy, "score measured runs against the estimate")
-    accuracy.add_argument("file", help="a CSV with the columns of catalog/measurements/*.csv")
+    accuracy.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a CSV with the columns of catalog/measurements/*.csv; by default the two of these",
+    )
     accuracy.add_argument("--models", help="JSON with configs of models outside the catalog")
     accuracy.add_argument("--json", action="store_true", help="print rows and summary as JSON")
     accuracy.add_argument(

@@ -192,12 +192,12 @@ def new_model(
     lines += _table("config", kept)
     lines += [
         "",
-        "# FILL: published totals, each with its source; only the tests read them.",
-        f"# The core counts {num_parameters(model):_} parameters.",
+        "# FILL: the exact number of parameters as published; uncomment all that follows below.",
+        f"# Only the tests read it. The core counts {num_parameters(model):_} parameters.",
         "# [expected]",
-        f"# num_parameters = {FILL}",
+        "# num_parameters = 0",
         "",
-        "# FILL: the commit of the repository at which the config was read, not a branch.",
+        "# FILL: the commit at which the config was read; main, if none is known.",
     ]
     lines += _table(
         "sources.config",
@@ -210,7 +210,20 @@ def new_model(
             "kind": "config-file",
         },
     )[1:]
-    lines += ["", "[cite]", 'config = "config"']
+    lines += ["", "# Where the number of parameters was read; a model card is its vendor's."]
+    card = _table(
+        "sources.card",
+        {
+            "title": f"{hugging_face}: model card",
+            "producer": owner,
+            "url": f"https://huggingface.co/{hugging_face}",
+            "published": "unknown",
+            "accessed": today,
+            "kind": "vendor",
+        },
+    )[1:]
+    lines += [f"# {line}" for line in card]
+    lines += ["", "[cite]", 'config = "config"', '# "expected.num_parameters" = "card"']
     return "\n".join(lines) + "\n", left_out
 
 

@@ -32,8 +32,20 @@ ProblemCode = Literal[
 PROBLEM_CODES: tuple[str, ...] = get_args(ProblemCode)
 
 
+NO_FIELD = "-"
 LONGEST_VALUE = 100
 LONGEST_MESSAGE = 500
+
+
+def plain_number(value: float, separator: str = ",") -> str:
+    """A figure as one writes it, never with an exponent: 16,777,216, and 0.001.
+
+    Args:
+        value: The figure.
+        separator: Between groups of three digits; `_` as TOML has it.
+    """
+    shown = f"{int(value):,}" if float(value).is_integer() else f"{value:,.12f}".rstrip("0")
+    return shown.replace(",", separator)
 
 
 def _cut(text: str, longest: int) -> str:
@@ -49,6 +61,7 @@ class Problem:
     line: int = 0
     """Of a table's row, from 1; 0 where the key alone says the place."""
     key: str
+    """The field; `-` where the fault is of a whole file or line."""
     message: str
     code: ProblemCode
     expected: str = ""
@@ -68,8 +81,8 @@ class Problem:
             parts.append(f"got {_cut(self.got, LONGEST_VALUE)}")
         detail = f" ({', '.join(parts)})" if parts else ""
         place = f"{self.path}:{self.line}" if self.line else self.path
-        key, message = _cut(self.key, LONGEST_VALUE), _cut(self.message, LONGEST_MESSAGE)
-        return f"{place}: {key}: {message}{detail} [{self.code}]"
+        key = "" if self.key == NO_FIELD else f"{_cut(self.key, LONGEST_VALUE)}: "
+        return f"{place}: {key}{_cut(self.message, LONGEST_MESSAGE)}{detail} [{self.code}]"
 
 
 class CatalogError(ValueError):

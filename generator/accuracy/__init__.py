@@ -1,16 +1,24 @@
-"""Scores published measurements against the estimate: `python -m generator accuracy FILE.csv`."""
+"""Scores published measurements against the estimate: `python -m generator accuracy`."""
 
 import json
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from generator.accuracy.bars import Bar, bars
-from generator.accuracy.listing import ListedRow, to_lines
+from generator.accuracy.causes import (
+    OUTLIER,
+    invitation,
+    read_causes,
+    unexplained_rows,
+)
+from generator.accuracy.listing import ListedRow, chosen, to_lines
 from generator.accuracy.score import RowScore, score
 from generator.core.units import GIB
 from generator.load import CATALOG_DIR, load_catalog
+from generator.measurements.columns import THROUGHPUT
 from generator.problem import CatalogProblems
 
 THROUGHPUT_COLUMN = "tokens_per_second_per_gpu"
@@ -24,6 +32,10 @@ HEADLINES = (
 )
 OWN_MODELS = CATALOG_DIR / "measurements" / "memory-models.json"
 OWN_FILE = CATALOG_DIR / "measurements" / "memory.csv"
+WELCOME = (
+    "A measurement that contradicts the estimate may do this; send it all the same and say so, "
+    "what follows is the maintainers' to find out"
+)
 
 
 def _row_json(row: RowScore) -> dict[str, Any]:
@@ -46,12 +58,14 @@ def _listed(row: RowScore) -> ListedRow:
 
     out = "ran out of memory" if row.is_out_of_memory else ""
     judged = f"judged {row.verdict}" if row.verdict else ""
+    is_far = row.error is not None and abs(row.error) >= OUTLIER
+    far = f"off by {OUTLIER:.0%} or more" if is_far else ""
     return ListedRow(
         id=row.id,
         predicted=gib(row.predicted_bytes),
         measured=gib(row.measured_bytes),
         error=row.error,
-        remark=row.skipped or ", ".join(filter(None, (out, judged))),
+        remark=row.skipped or ", ".join(filter(None, (out, judged, far))),
         is_left_out=row.skipped is not None,
     )
 
@@ -94,64 +108,137 @@ def _print_table(summary: dict[str, Any], held: list[Bar], is_own: bool, out: IO
 
 
 def main(
-    file: str, *, models: str | None, as_json: bool, out: IO[str], rows: str | None = None
+    files: Sequence[str],
+    *,
+    models: str | None,
+    as_json: bool,
+    out: IO[str],
+    rows: str | None = None,
 ) -> int:
-    """Score one file and print rows and summary.
+    """Score files and print rows and summary of each.
 
-    The status is 1 where the collection of this repository no longer meets a bar. A file of one's
-    own is held to none.
+    The status is 1 where the collection of this repository no longer meets a bar, unless rows are
+    asked for, and where no file has such rows. A file of one's own is held to no bar.
 
     Args:
-        file: CSV of memory or throughput measurements, told apart by its columns.
+        files: CSV of memory or throughput measurements, told apart by their columns; the
+            collection's two where none is named.
         models: JSON with configs of models outside the catalog; the measurements' own by default.
         as_json: Print JSON instead of tables.
         out: Where to print.
         rows: Which rows to list instead, as `listing.chosen` takes it; None for the summary.
     """
-    try:
-        return _main(Path(file), None if models is None else Path(models), as_json, out, rows)
-    except CatalogProblems as problems:
-        for problem in problems.problems:
-            print(f"accuracy: {problem}", file=sys.stderr)
-        return 2
+    paths = [Path(file) for file in files] or [OWN_FILE, OWN_FILE.with_name(THROUGHPUT.name)]
+    status, num_listed = 0, 0
+    for path in paths:
+        try:
+            request = _Request(
+                path=path,
+                models=None if models is None else Path(models),
+                as_json=as_json,
+                which=rows,
+                is_named=len(paths) > 1,
+            )
+            found, own_listed = _main(request, out)
+        except CatalogProblems as problems:
+            for problem in problems.problems:
+                print(f"accuracy: {problem}", file=sys.stderr)
+            found, own_listed = 2, 0
+        status = max(status, found)
+        num_listed += own_listed
+    if rows is not None and not as_json and not num_listed and not status:
+        named = " or ".join(map(_shown, paths))
+        told = f'no row of {named} has an id that begins with "{rows[:60]}"'
+        print(f"accuracy: {told}", file=sys.stderr)
+        return 1
+    return status
 
 
-def _main(path: Path, models: Path | None, as_json: bool, out: IO[str], which: str | None) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What is asked of one file."""
+
+    path: Path
+    models: Path | None
+    as_json: bool
+    which: str | None
+    is_named: bool
+    """Its name goes before what is printed, since there are several."""
+
+
+def _shown(path: Path) -> str:
+    """The path as one would type it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _main(asked: _Request, out: IO[str]) -> tuple[int, int]:
+    """Status, and how many rows were listed."""
+    path, models = asked.path, asked.models
     if not path.is_file():
         print(f"accuracy: there is no file {path}; give a CSV file.", file=sys.stderr)
-        return 2
+        return 2, 0
     if models is not None and not models.is_file():
         print(f"accuracy: there is no file {models}; give --models a JSON file.", file=sys.stderr)
-        return 2
+        return 2, 0
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         header = [name.strip(' "\r\n') for name in stream.readline(10_000).split(",")]
     if THROUGHPUT_COLUMN in header:
         from generator import throughput_accuracy
 
         scored = throughput_accuracy.score_file(path, load_catalog(), models)
-        if which is not None and not as_json:
+        if asked.which is not None and not asked.as_json:
             listed = [throughput_accuracy.listed(row) for row in scored]
-            lines = to_lines(listed, which, "tokens/s per GPU", "{:,.0f}".format)
-            out.write("\n".join(lines) + "\n")
-            return 0
-        as_text = throughput_accuracy.to_json if as_json else throughput_accuracy.to_text
+            lines = to_lines(listed, asked.which, "tokens/s per GPU", "{:,.0f}".format)
+            return 0, _print_rows(lines, asked, out)
+        as_text = throughput_accuracy.to_json if asked.as_json else throughput_accuracy.to_text
+        _print_name(asked, out)
         out.write(as_text(scored).rstrip("\n") + "\n")
-        return 0
-    rows, summary = score(path, load_catalog(), models=models or OWN_MODELS)
+        return 0, 0
+    return _main_memory(asked, out)
+
+
+def _print_name(asked: _Request, out: IO[str]) -> None:
+    if asked.is_named and not asked.as_json:
+        print(f"{_shown(asked.path)}:", file=out)
+
+
+def _print_rows(lines: Sequence[str], asked: _Request, out: IO[str]) -> int:
+    if lines:
+        _print_name(asked, out)
+        print("\n".join(lines), file=out)
+    return len(lines)
+
+
+def _main_memory(asked: _Request, out: IO[str]) -> tuple[int, int]:
+    rows, summary = score(asked.path, load_catalog(), models=asked.models or OWN_MODELS)
     held = bars(summary)
-    is_own = path.resolve() == OWN_FILE.resolve()
-    if as_json:
+    is_own = asked.path.resolve() == OWN_FILE.resolve()
+    if asked.as_json:
         judged = [{**asdict(bar), "is_met": bar.is_met} for bar in held]
         found = {"rows": [_row_json(row) for row in rows], "summary": summary, "bars": judged}
         json.dump(found, out)
         print(file=out)
-    elif which is not None:
-        print(
-            "\n".join(to_lines(list(map(_listed, rows)), which, "GiB", "{:.2f}".format)), file=out
-        )
+    elif asked.which is not None:
+        listed = [_listed(row) for row in rows]
+        num_lines = _print_rows(to_lines(listed, asked.which, "GiB", "{:.2f}".format), asked, out)
+        shown = {row.id for row in chosen(listed, asked.which)}
+        if is_own:
+            _invite([row for row in rows if row.id in shown], out)
+        return 0, num_lines
     else:
+        _print_name(asked, out)
         _print_table(summary, held, is_own, out)
+        if is_own:
+            _invite(rows, out)
     missed = [bar.name for bar in held if not bar.is_met] if is_own else []
     if missed:
-        print(f"accuracy: not met: {'; '.join(missed)}", file=sys.stderr)
-    return 1 if missed else 0
+        print(f"accuracy: not met: {'; '.join(missed)}. {WELCOME}", file=sys.stderr)
+    return 1 if missed else 0, 0
+
+
+def _invite(rows: Sequence[RowScore], out: IO[str]) -> None:
+    """Asks for the cause of rows that are far off, where nobody has said it."""
+    ids = unexplained_rows(rows, read_causes())
+    if ids:
+        print(f"\n{invitation(ids)}", file=out)

@@ -45,7 +45,7 @@ def chosen(rows: Sequence[ListedRow], which: str) -> list[ListedRow]:
 def to_lines(
     rows: Sequence[ListedRow], which: str, unit: str, shown: Callable[[float], str]
 ) -> list[str]:
-    """The list as lines for a terminal.
+    """The list as lines for a terminal; none where no row is chosen.
 
     Args:
         rows: All rows.
@@ -55,7 +55,7 @@ def to_lines(
     """
     found = chosen(rows, which)
     if not found:
-        return [f'no row has an id that begins with "{which[:60]}"']
+        return []
     width = min(40, max(len(row.id) for row in found))
     lines = [f"{unit:{width}} {'predicted':>10} {'measured':>10} {'error':>8}"]
     for row in found:

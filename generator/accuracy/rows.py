@@ -47,6 +47,7 @@ STRATEGIES = {
     "zero-3": "zero-3",
 }
 
+ALL_TARGETS = ("all-linear", "all linear", "all")
 TARGET_WORDS: dict[str, tuple[str, ...]] = {
     "q": ("q_proj", "qkv_proj"),
     "k": ("k_proj", "qkv_proj"),
@@ -62,6 +63,16 @@ TARGET_WORDS: dict[str, tuple[str, ...]] = {
     "w1": ("gate_proj", "up_proj"),
     "w2": ("gate_proj", "up_proj"),
 }
+
+
+OTHER_TARGETS = frozenset(
+    {
+        *("head", "lm_head", "embed", "embed_tokens", "full", "+", "&"),
+        *("in_proj", "out_proj", "w3", "linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"),
+    }
+)
+"""Further words among targets: what is no linear layer, and layers of other models, which tools
+list for all alike."""
 
 
 class SkippedError(Exception):
@@ -138,23 +149,48 @@ def find_model(
     return catalog.models[found].model, found
 
 
-def _targets(row: Row, model: Model) -> str | list[str]:
+def _target_words(row: Row) -> list[str]:
     text = re.sub(r"\(.*?\)", "", _text(row, "lora_targets")).strip()
-    if not text:
+    return [text] if text in ALL_TARGETS else re.split(r"[,\s]+", text) if text else []
+
+
+def find_target_fault(row: Row, model: Model) -> str | None:
+    """Which of a row's targets no model has, or None where each is known.
+
+    Args:
+        row: The row's text by column.
+        model: The row's model.
+    """
+    known = {tensor.module for tensor in params.linear_tensors(model)}
+    known |= {*OTHER_TARGETS, *ALL_TARGETS, *TARGET_WORDS, *dict(model.module_names).values()}
+    known |= {module for modules in TARGET_WORDS.values() for module in modules}
+    for word in _target_words(row):
+        if word not in known and word.removesuffix("_proj") not in TARGET_WORDS:
+            hint = did_you_mean(word[:60], known) or "; write module names with commas"
+            return f'no model has a module "{word[:60]}"{hint}'
+    return None
+
+
+def _targets(row: Row, model: Model) -> str | list[str]:
+    words = _target_words(row)
+    if not words:
         raise SkippedError("lora_targets are not stated")
-    if text in ("all-linear", "all linear", "all"):
+    if words[0] in ALL_TARGETS:
         return "all-linear"
     own = dict(model.module_names)
     known = {tensor.module for tensor in params.linear_tensors(model)}
     found: set[str] = set()
-    for word in re.split(r"[,\s]+", text):
+    for word in words:
         short = word.removesuffix("_proj")
         for usual in TARGET_WORDS.get(short, (word,)):
             module = own.get(usual, usual)
             if module in known:
                 found.add(module)
     if not found:
+        text = re.sub(r"\(.*?\)", "", _text(row, "lora_targets")).strip()
         raise SkippedError(f"lora_targets {text!r} name no module of the model")
+    if fault := find_target_fault(row, model):
+        raise SkippedError(f"lora_targets: {fault}")
     return sorted(found)
 
 
@@ -184,8 +220,37 @@ def _precision(row: Row, method: str) -> str:
     raise SkippedError("master_weights are not stated")
 
 
-ADAM = re.compile(r"(?<![a-z])(?:paged ?)?adam\(?w?\)?(?![a-z]|[-_ ]?mini)")
-"""Adam or AdamW as a whole word; `adamax` and `adam-mini` are others."""
+OPTIMIZER_WORD = re.compile(r"\d+[-_ ]?bit|bf16|[a-z]+|\d+")
+"""Words and widths of an optimizer's name: `adamw`, `8bit`, `torch` in `adamw_torch 8-bit`."""
+
+ADAM_NAMES = frozenset({"adam", "adamw", "pagedadam", "pagedadamw"})
+ADAM_WORDS = frozenset(
+    {
+        *ADAM_NAMES,
+        *("w", "paged", "8bit", "32bit", "fused", "foreach", "false", "default"),
+        *("bnb", "bitsandbytes", "torch", "torchao", "ao", "hf", "apex", "swift", "deepspeed"),
+        *("in", "backward", "if", "quantized"),
+    }
+)
+"""All that a source may say around Adam's name. Another word makes another optimizer of it, or is
+a slip: `adamw_9bit`, `page_adamw`."""
+
+RANKED = ("galore", "apollo")
+NOT_AS_RECORDED: Mapping[str, str] = {
+    **dict.fromkeys(RANKED, "no column has its rank"),
+    "lomo": "write lomo or adalomo if it is one of these",
+    "4bit": "write ao-adamw-4bit if it is torchao's",
+    **dict.fromkeys(("distributed", "megatron"), "Megatron shards its states in its own way"),
+}
+"""Words of optimizers that the catalog may have, and why a row is not taken for one of them."""
+
+
+def _optimizer_words(text: str) -> list[str]:
+    return [re.sub(r"[-_ ](?=bit)", "", word) for word in OPTIMIZER_WORD.findall(text)]
+
+
+def _same_name(text: str) -> str:
+    return text.lower().replace("_", "-")
 
 
 def optimizer_of(row: Row, catalog: Catalog) -> tuple[str, str]:
@@ -201,20 +266,26 @@ def optimizer_of(row: Row, catalog: Catalog) -> tuple[str, str]:
     text = _text(row, "optimizer").lower()
     if not text:
         raise SkippedError("optimizer is not stated")
-    if any(
-        word in text for word in ("galore", "apollo", "lomo", "4bit", "distributed", "megatron")
-    ):
-        raise SkippedError(f"optimizer {text!r} has no record that fits this row")
-    if not ADAM.search(text):
-        for known in catalog.optimizers.values():
-            if text in (known.id, *(alias.lower() for alias in known.aliases)):
-                return known.id, "fused" if "8bit" in text or "8-bit" in text else "foreach"
-        hint = did_you_mean(text[:60], catalog.optimizers) or "; write its id"
-        raise SkippedError(f'the catalog has no optimizer "{text[:60]}"{hint}')
+    words = _optimizer_words(text)
+    names = {
+        name: known.id
+        for known in catalog.optimizers.values()
+        for name in (known.id, *known.aliases)
+    }
+    own = {_same_name(name): id_ for name, id_ in names.items()}.get(_same_name(text))
+    for word, reason in NOT_AS_RECORDED.items():
+        if word in text.replace("-bit", "bit") and (own is None or word in RANKED):
+            raise SkippedError(f"optimizer {text[:60]!r} is not scored: {reason}")
+    if own is None:
+        if not ADAM_NAMES.intersection(words) or not ADAM_WORDS.issuperset(words):
+            hint = did_you_mean(text[:60], names) or "; write its id"
+            raise SkippedError(f'the catalog has no optimizer "{text[:60]}"{hint}')
+    elif own not in ADAM_IDS:
+        return own, "fused" if "8bit" in words else "foreach"
     paged = "paged" in text and "if quantized" not in text
     if "if quantized" in text:
         paged = "qlora" in _text(row, "method")
-    name = "adamw-8bit" if "8bit" in text or "8-bit" in text else "adamw"
+    name = "adamw-8bit" if "8bit" in words else "adamw"
     if "in backward" in text or _says(row, "optimizer_in_bwd"):
         implementation = "in-backward"
     elif name == "adamw-8bit" or "fused" in text or paged or "deepspeed" in text:
@@ -222,6 +293,10 @@ def optimizer_of(row: Row, catalog: Catalog) -> tuple[str, str]:
     else:
         implementation = "foreach"
     return f"paged-{name}" if paged else name, implementation
+
+
+ADAM_IDS = ("adamw", "adamw-8bit", "paged-adamw", "paged-adamw-8bit")
+"""What Adam's plain names come to."""
 
 
 LOSSES: Mapping[str, str] = {

@@ -11,10 +11,13 @@ from generator.accuracy.rows import (
     Row,
     SkippedError,
     find_framework_fault,
+    find_model,
     find_model_name,
+    find_target_fault,
     optimizer_of,
 )
 from generator.core.catalog import Catalog
+from generator.core.errors import TrainfitError
 from generator.core.nearest import did_you_mean
 from generator.measurements.gpu_names import find_card
 from generator.throughput_accuracy import (
@@ -66,6 +69,14 @@ def unknown_in_memory_row(
     yield from _outside(row, WORDS)
     if row["model"] and find_model_name(row["model"], catalog, models) is None:
         yield "model", _no_model(row["model"], catalog, models, "memory-models.json")
+    elif row["model"] and row["lora_targets"] and row["method"].startswith(("lora", "qlora")):
+        try:
+            fault = find_target_fault(row, find_model(row["model"], catalog, models)[0])
+        except (TrainfitError, KeyError):
+            # Of the shape itself, which is told at its file.
+            fault = None
+        if fault:
+            yield "lora_targets", fault
     if row["optimizer"]:
         try:
             optimizer_of(row, catalog)

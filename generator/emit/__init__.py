@@ -6,6 +6,8 @@ build that fails half-way leaves the previous output as it was, and nothing stay
 produced.
 """
 
+import csv
+import io
 import json
 import shutil
 import tempfile
@@ -53,7 +55,8 @@ def build(
         ledger: Published addresses; former row ids among them keep an anchor.
         pictures: SVG files of the explanations by name.
         site_url: Where the site will stand, for what must name it in full.
-        verification: `catalog/verification.csv`, which is published as it is.
+        verification: `catalog/verification.csv`, which is published as it is; a model without
+            a line in it is called not verified yet.
         say: Is told of each stage.
     """
     from generator.emit import (
@@ -92,6 +95,7 @@ def build(
     by_size = dict(sorted(views.items(), key=lambda item: (facts[item[0]].num_parameters, item[0])))
     optimizer_names = {optimizer.id: optimizer.name for optimizer in axes.optimizers}
     former = permalinks.former_cards(axes, ledger)
+    verified = {line["model"] for line in csv.DictReader(io.StringIO(verification))}
 
     with _staging(docs_dir) as staging:
         say("pages of models and cards")
@@ -106,6 +110,7 @@ def build(
                 time_rows=times[model_id],
                 model_badges=badges.badges(facts[model_id], view),
                 site_url=site_url,
+                is_verified=model_id in verified,
             )
             _write(staging / "models" / f"{model_id}.md", text)
         for index, card in enumerate(axes.cards):

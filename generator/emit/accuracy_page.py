@@ -7,6 +7,13 @@ from html import escape
 from typing import Any
 
 from generator.accuracy.bars import METHODS, PLACES, Bar, bars
+from generator.accuracy.causes import (
+    NOT_EXPLAINED,
+    OUTLIER,
+    SOURCE_OUTLIER,
+    Causes,
+    read_causes,
+)
 from generator.accuracy.constants import constants
 from generator.accuracy.others import Calculator, calculators
 from generator.accuracy.score import RowScore, score
@@ -16,14 +23,9 @@ from generator.core.units import GB
 from generator.emit import accuracy_plots as plots
 from generator.emit.svg import Picture
 from generator.load import CATALOG_DIR, load_catalog
-from generator.measurements.columns import CAUSES
-from generator.measurements.reader import read_table
 from generator.tables.base import VERDICT_SIGNS
 
 MEASUREMENTS = CATALOG_DIR / "measurements"
-OUTLIER = 0.15
-"""Rows of quality A and B that are further off are listed with what is known of the cause."""
-SOURCE_OUTLIER = 0.10
 METHOD_NAMES = {"full": "Full", "lora": "LoRA", "qlora": "QLoRA"}
 METRIC_NAMES = {"allocated": "allocated", "reserved": "reserved", "total": "card"}
 COMMIT = re.compile(r",? (commit )?[0-9a-f]{7,}(?=\))")
@@ -47,16 +49,9 @@ def _good() -> list[RowScore]:
 
 
 @lru_cache(maxsize=1)
-def causes() -> tuple[dict[str, str], dict[str, str]]:
-    """What is known of outliers: by row id, and by source."""
-    by_id: dict[str, str] = {}
-    by_source: dict[str, str] = {}
-    for line in read_table(MEASUREMENTS / CAUSES.name, CAUSES).sound():
-        if line["id"]:
-            by_id[line["id"]] = line["cause"]
-        else:
-            by_source[line["source"]] = line["cause"]
-    return by_id, by_source
+def causes() -> Causes:
+    """What is known of outliers."""
+    return read_causes()
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: str = "") -> str:
@@ -127,12 +122,11 @@ def _inline(name: str, picture: Picture) -> str:
 
 def outliers_table() -> str:
     """Rows of quality A and B beyond `OUTLIER`, worst first, with what is known."""
-    by_id, by_source = causes()
     rows = []
     for row in sorted(_good(), key=lambda each: -abs(each.error or 0)):
         if abs(row.error or 0) < OUTLIER:
             break
-        known = by_id.get(row.id) or by_source.get(row.source) or "Not explained."
+        known = causes().of_row(row) or NOT_EXPLAINED
         rows.append(
             (f"[{row.id}](accuracy-rows.md#{row.id})", f"{row.error:+.0%}", row.source, known)
         )
@@ -141,10 +135,11 @@ def outliers_table() -> str:
 
 def sources_table() -> str:
     """Sources with their errors, and the cause where the median is beyond `SOURCE_OUTLIER`."""
-    by_source = causes()[1]
+    by_source = causes().by_source
     rows = []
     for name, found in scores()[1]["by source"].items():
-        cause = by_source.get(name, "") if found["median"] > SOURCE_OUTLIER else ""
+        is_far = found["median"] > SOURCE_OUTLIER
+        cause = by_source.get(name, NOT_EXPLAINED) if is_far else ""
         rows.append(
             (
                 name,

@@ -187,6 +187,7 @@ def model_page(
     time_rows: Sequence[time_and_cost.TimeRow],
     model_badges: Sequence[Badge] = (),
     site_url: str = "",
+    is_verified: bool = True,
 ) -> str:
     """One model's page.
 
@@ -199,6 +200,7 @@ def model_page(
         time_rows: Hours and money.
         model_badges: Its badges, which a README may show.
         site_url: Where the site will stand, for what is copied elsewhere.
+        is_verified: Whether `make verify-models` has compared its parameter count.
     """
     optimizer = view.axes.default_optimizer
     glance = list(zip(view.axes.methods, fewest_gpus.smallest_setups(view, optimizer), strict=True))
@@ -231,6 +233,7 @@ def model_page(
         model=facts.entry,
         description=description,
         facts=model_facts_line(facts),
+        is_verified=is_verified,
         glance=glance,
         conditions=conditions(view, optimizer_names[optimizer]),
         fewest=fewest_gpus.build(view, optimizer),

@@ -23,7 +23,7 @@ HAND_WRITTEN_SKIPPED = ("models", "cards", "overrides")
 
 
 def published(catalog: Catalog, axes: Axes, docs: Path) -> list[str]:
-    """What the present catalog and pages publish."""
+    """What the present catalog and pages publish; a site need not have been built."""
     pages = [f"page models/{model_id}/" for model_id in catalog.models]
     pages += [f"page cards/{card_id}/" for card_id in catalog.cards]
     pages += ["page models/", "page cards/"]
@@ -80,7 +80,7 @@ def main(*, write: bool) -> int:
     axes = read_axes(catalog)
     docs = CATALOG_DIR.parent / "docs"
     now = published(catalog, axes, docs)
-    ledger = read_ledger()
+    ledger = read_ledger(LEDGER)
     alive = {*now, *redirected(catalog, axes)}
     broken = [line for line in ledger if line not in alive]
     new = [line for line in now if line not in set(ledger)]
@@ -92,6 +92,10 @@ def main(*, write: bool) -> int:
     if write:
         before = LEDGER.read_text(encoding="utf-8") if LEDGER.is_file() else HEADER
         LEDGER.write_text(before + "".join(f"{line}\n" for line in new), encoding="utf-8")
+        for line in new:
+            sys.stdout.write(f"permalinks: {line} is added\n")
+        if not new:
+            sys.stdout.write("permalinks: nothing is new\n")
         return 0
     for line in new:
         out.write(f"permalinks: {line} is new; run `python -m generator permalinks --write`\n")

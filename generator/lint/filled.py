@@ -9,8 +9,9 @@ from pathlib import Path
 from generator.decode import required_fields
 from generator.lint.rule import Context
 from generator.load import Document
-from generator.problem import Problem
+from generator.problem import NO_FIELD, Problem
 
+STILL_OPEN = "still to be filled in"
 LEFT_OPEN = re.compile(r"\bFILL\b")
 COMMENT_LEFT_OPEN = re.compile(r"""(?:^|\s)\#[^"']*\bFILL\b""")
 
@@ -41,14 +42,14 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
             yield Problem(
                 path=document.path,
                 line=line,
-                key="-",
+                key=NO_FIELD,
                 message="a comment of the draft; do what it says, then delete it",
                 code="missing-field",
             )
         needed = required_fields(document.kind.record)
         for place, text in _texts(document.data, ""):
             if LEFT_OPEN.search(text):
-                yield _problem(document, place, "still to be filled in")
+                yield _problem(document, place, STILL_OPEN)
             elif not text.strip():
                 remedy = "fill it in" if place in needed else "fill it in, or delete the line"
                 yield _problem(document, place, f"empty; {remedy}")

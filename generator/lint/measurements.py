@@ -32,7 +32,10 @@ CARD_TOLERANCE = 1.06
 """A card of "80 GB" holds 80 GiB at most, and sources that print GB may mean 10^9 bytes."""
 LARGEST_DEVICE_GIB = 600
 MODELS_OF = {MEMORY.name: "memory-models.json", THROUGHPUT.name: "throughput-models.json"}
-REMEDY = "What the estimate is to leave out stands in left-out.csv, with the reason"
+LONGEST_NAME = 200
+"""Beyond it no line is proposed: it would be cut, and match nothing."""
+OPEN_NAMES = ("model", "optimizer", "gpu", "method", "strategy", "base_dtype", "compute_dtype")
+"""Columns whose names never end: what is nearly another name may be a new one all the same."""
 
 Unknown = Callable[
     [Mapping[str, str], Catalog, Mapping[str, Mapping[str, Any]]], Iterable[tuple[str, str]]
@@ -77,8 +80,7 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
                 if place in left_out:
                     used.add(place)
                     continue
-                end = "" if message.endswith(("?", ".")) else "."
-                told = f"{message}{end} {REMEDY}"
+                told = _with_way_out(message, column, row)
                 yield _problem(shown, row, column, told, "bad-reference")
             for column, message in () if row.damage else contradictions(row.cells):
                 yield _problem(shown, row, column, message, "out-of-range")
@@ -90,6 +92,19 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
             message = "no row uses it, or the estimate knows it; delete the line"
             yield _problem(_shown(context, LEFT_OUT.name), row, "value", message, "bad-reference")
     yield from _check_ids(readings, context)
+
+
+def _with_way_out(message: str, column: str, row: Row) -> str:
+    """What to do where the word is right, unless it is plainly a slip."""
+    if message.endswith("?") and column not in OPEN_NAMES:
+        return message
+    end = "" if message.endswith(("?", ".")) else "."
+    value = row.cells[column]
+    if len(value) > LONGEST_NAME:
+        return message
+    value = f'"{value}"' if "," in value else value
+    line = f"{column},{value},REASON"
+    return f"{message}{end} If it is right as it is, add the line {line} to left-out.csv"
 
 
 KIND_OF_COLUMN: Mapping[str, str] = {"model": "model", "gpu": "card", "optimizer": "optimizer"}

@@ -10,7 +10,7 @@ from generator.core.catalog import CatalogModel
 from generator.core.stack import Stack
 from generator.lint.rule import Context
 from generator.load import Document
-from generator.problem import Problem
+from generator.problem import Problem, plain_number
 
 RANGES: dict[str, tuple[float, float]] = {
     "memory_marketed_gb": (4, 2_000),
@@ -24,6 +24,19 @@ RANGES: dict[str, tuple[float, float]] = {
     "gpus_per_node": (1, 72),
 }
 """Smallest and largest credible figure, an order of magnitude around what exists."""
+
+RATES = (
+    "peak_dense_bf16_flops_per_second",
+    "peak_dense_fp16_flops_per_second",
+    "peak_dense_fp8_flops_per_second",
+)
+FLOPS_PER_BYTE = (40, 800)
+"""Rate in 16 bit over memory bandwidth: the catalog's cards span 71 to 496, half as much again is
+let pass."""
+FLOPS_PER_BYTE_UNIFIED = (40, 1_500)
+"""Processors with the host's memory: up to 944."""
+FP8_RATIO = (0.95, 2.1)
+"""FP8 over BF16; four is the rate for sparsity over the dense one."""
 
 MOST_BYTES = 1e12
 
@@ -41,6 +54,7 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
         yield from _check_bytes(document)
         if isinstance(document.record, Card):
             yield from _check_ranges(document, document.record)
+            yield from _check_rates(document, document.record)
             yield from _check_pairs(document, document.record)
 
 
@@ -81,8 +95,8 @@ def _check_totals(document: Document) -> Iterator[Problem]:
                 key=f"expected.{name}",
                 message="not credible; write the number of parameters",
                 code="implausible-value",
-                expected=f"1 to {MOST_PARAMETERS:g}",
-                got=str(value),
+                expected=f"1 to {_toml(MOST_PARAMETERS)}",
+                got=_toml(value),
             )
 
 
@@ -93,17 +107,44 @@ def _check_bytes(document: Document) -> Iterator[Problem]:
     for name, value in document.facts.items():
         is_size = isinstance(value, int) and not isinstance(value, bool)
         if name.endswith("_bytes") and is_size and not 0 <= value <= MOST_BYTES:
-            expected = f"0 to {MOST_BYTES:g}"
-            yield _problem(document, name, "not credible; check the unit", expected, str(value))
+            expected = f"0 to {_toml(MOST_BYTES)}"
+            yield _problem(document, name, "not credible; check the unit", expected, _toml(value))
 
 
 def _check_ranges(document: Document, card: Card) -> Iterator[Problem]:
     for name, (low, high) in RANGES.items():
         value = getattr(card, name)
         if value is not None and not low <= value <= high:
-            expected = f"{low:g} to {high:g}"
+            expected = f"{_toml(low)} to {_toml(high)}"
             message = "not credible; check the unit" if value else DRAFT
-            yield _problem(document, name, message, expected, f"{value:g}")
+            yield _problem(document, name, message, expected, _toml(value))
+
+
+def _check_rates(document: Document, card: Card) -> Iterator[Problem]:
+    """Rates fit the memory beside them and each other; a wrong one is often that for sparsity."""
+    low, high = FLOPS_PER_BYTE_UNIFIED if card.form == "unified" else FLOPS_PER_BYTE
+    bandwidth = card.memory_bandwidth_bytes_per_second
+    for name in RATES:
+        rate = getattr(card, name)
+        if not rate or not bandwidth:
+            continue
+        most = high * 2 if "fp8" in name else high
+        if not low <= rate / bandwidth <= most:
+            yield _problem(
+                document,
+                name,
+                "not credible beside the memory bandwidth; check the units, and dense against "
+                "sparse",
+                f"{low:,} to {most:,} operations per byte",
+                f"{rate / bandwidth:,.0f}",
+            )
+    bf16, fp8 = card.peak_dense_bf16_flops_per_second, card.peak_dense_fp8_flops_per_second
+    if bf16 and fp8 and not FP8_RATIO[0] <= fp8 / bf16 <= FP8_RATIO[1]:
+        message = "not credible beside the BF16 rate; check that both are dense"
+        expected = "1 to 2 times the BF16 rate"
+        yield _problem(
+            document, "peak_dense_fp8_flops_per_second", message, expected, f"{fp8 / bf16:.1f}"
+        )
 
 
 def _check_pairs(document: Document, card: Card) -> Iterator[Problem]:
@@ -118,7 +159,7 @@ def _check_pairs(document: Document, card: Card) -> Iterator[Problem]:
     low_price, high_price = card.price_usd_per_hour, card.price_usd_per_hour_high
     if low_price is not None and high_price is not None and high_price < low_price:
         message = "the highest price is below the lowest; swap them"
-        yield _problem(document, "price_usd_per_hour_high", message, got=f"{high_price:g}")
+        yield _problem(document, "price_usd_per_hour_high", message, got=_toml(high_price))
     if low_price is not None and card.price_date is None:
         yield _problem(document, "price_date", "a price needs the month of its quote", "a month")
     if card.peak_dense_bf16_flops_per_second is not None and not card.supports_bf16:
@@ -128,6 +169,11 @@ def _check_pairs(document: Document, card: Card) -> Iterator[Problem]:
     if list(counts) != sorted(set(counts)) or any(count < 1 for count in counts):
         message = "counts must be positive, rising and different"
         yield _problem(document, "allowed_gpu_counts", message, got=str(list(counts)))
+
+
+def _toml(value: float) -> str:
+    """A figure as the file has it, so that the digits can be compared."""
+    return plain_number(value, "_")
 
 
 def _problem(

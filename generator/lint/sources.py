@@ -56,9 +56,8 @@ def _check_source(
     kind, url = table.get("kind"), table.get("url")
     if isinstance(kind, str) and kind and kind not in KINDS:
         expected = "one of " + ", ".join(f'"{item}"' for item in KINDS)
-        yield _problem(
-            document, f"{key}.kind", "unknown kind", "out-of-range", expected, f'"{kind}"'
-        )
+        message = "unknown kind; vendor is who made the thing, in a data sheet or a model card"
+        yield _problem(document, f"{key}.kind", message, "out-of-range", expected, f'"{kind}"')
     if isinstance(url, str) and url and not URL.fullmatch(url):
         yield _problem(
             document, f"{key}.url", "not an address", "wrong-type", "https://...", f'"{url}"'

@@ -1,4 +1,4 @@
-"""No two entries of a kind share a name, be it an id or an alias."""
+"""No two entries of a kind share a name, be it an id, an alias or what people read."""
 
 from __future__ import annotations
 
@@ -40,3 +40,21 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
                     message=f'"{name}" is taken by {first}; choose another name',
                     code="duplicate-id",
                 )
+    yield from _check_shown_names(documents)
+
+
+def _check_shown_names(documents: Sequence[Document]) -> Iterator[Problem]:
+    """Two entries that tables would call the same, whatever the case; the later one is named."""
+    shown: dict[tuple[str, str], str] = {}
+    for document in documents:
+        name = document.data.get("name")
+        if not isinstance(name, str) or not name.strip() or name == "FILL":
+            continue
+        first = shown.setdefault((document.kind.name, name.casefold()), document.path)
+        if first != document.path:
+            yield Problem(
+                path=document.path,
+                key="name",
+                message=f'{first} is called "{name}" too; write what tells them apart',
+                code="duplicate-id",
+            )

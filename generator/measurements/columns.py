@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generator.problem import plain_number
+
 Kind = Literal["text", "count", "number"]
 
 
@@ -17,6 +19,8 @@ class Column:
     kind: Kind = "text"
     is_needed: bool = False
     """No row may leave it empty."""
+    is_one_word: bool = False
+    """It goes into addresses and files about it, so it has no blanks."""
     unit: str = ""
     choices: tuple[str, ...] = ()
     lowest: float = 0
@@ -31,7 +35,7 @@ class Column:
             return "a text"
         kind = "a whole number" if self.kind == "count" else "a number"
         unit = f" in {self.unit}" if self.unit else ""
-        return f"{kind}{unit} from {self.lowest:g} to {self.highest:g}"
+        return f"{kind}{unit} from {plain_number(self.lowest)} to {plain_number(self.highest)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,7 @@ def _number(name: str, unit: str, lowest: float, highest: float) -> Column:
     return Column(name=name, kind="number", unit=unit, lowest=lowest, highest=highest)
 
 
+ID = Column(name="id", is_needed=True, is_one_word=True)
 QUALITY = Column(name="quality", choices=("A", "B", "C"), is_needed=True)
 TRUTHS = ("true", "false")
 RANK = _count("lora_rank", 65_536)
@@ -89,10 +94,11 @@ MEMORY = Table(
     may_lack=(
         *("source", "url", "params_b", "master_weights", "parallel_detail", "packing", "loss"),
         *("cpu_offload", "framework", "gradient_accumulation_steps", "lora_rank", "lora_targets"),
-        *("gb_per_gpu_unit_unstated", "metric2", "gib2", "quality", "notes"),
+        *("gb_per_gpu_unit_unstated", "metric2", "gib2", "oom", "quality", "notes"),
     ),
     columns=(
-        *_needed("id", "source", "url", "model"),
+        ID,
+        *_needed("source", "url", "model"),
         PARAMETERS,
         *_texts("method"),
         RANK,
@@ -110,7 +116,7 @@ MEMORY = Table(
         _number("gb_per_gpu_unit_unstated", "GB or GiB", 0.001, 10_000),
         *_texts("metric2"),
         _number("gib2", "GiB", 0.001, 10_000),
-        Column(name="oom", choices=TRUTHS, is_needed=True),
+        Column(name="oom", choices=TRUTHS),
         QUALITY,
         *_texts("notes"),
     ),
@@ -120,7 +126,8 @@ THROUGHPUT = Table(
     name="throughput.csv",
     key="id",
     columns=(
-        *_needed("id", "source", "url", "model"),
+        ID,
+        *_needed("source", "url", "model"),
         PARAMETERS,
         _number("params_active_b", "billions", 1e-4, 1e5),
         *_needed("method"),

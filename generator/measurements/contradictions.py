@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 NO_READING = "fits (no reading given)"
+SHARED = ("ddp", "fsdp", "fsdp_qlora")
+"""Strategies of several GPUs. ZeRO is none of them: DeepSpeed's engine runs on one as well."""
 READINGS = ("gib_per_gpu", "gb_per_gpu_unit_unstated")
+UNSEPARATED = re.compile(r"\w+(\s+\w+)+")
+WORDY_TARGETS = ("all linear",)
 UNQUANTISED = ("bf16", "fp16", "fp32")
 
 
@@ -16,11 +21,19 @@ def contradictions(row: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         row: The text by column, of a memory row or of a throughput row.
     """
     gpus = row.get("num_gpus", "")
-    if row.get("strategy") == "single" and _is_above_one(gpus):
+    if row.get("strategy") == "single" and _number(gpus) > 1:
         told = (
             f"single is one GPU, and num_gpus is {gpus}; write num_gpus 1, or what the GPUs share"
         )
         yield "strategy", f"{told}, such as ddp or zero-3"
+    if row.get("strategy") in SHARED and _number(gpus) == 1:
+        told = f"{row['strategy']} is for several GPUs, and num_gpus is 1; write strategy single"
+        yield "strategy", f"{told}, or how many there were"
+    targets = re.sub(r"\(.*?\)", "", row.get("lora_targets", ""))
+    for part in targets.split(","):
+        if UNSEPARATED.fullmatch(part.strip()) and part.strip() not in WORDY_TARGETS:
+            told = f"{part.strip()[:40]} are several modules; put commas between them"
+            yield "lora_targets", told
     method = row.get("method", "").partition("+")[0]
     for column in ("lora_rank", "lora_targets"):
         if method == "full" and row.get(column):
@@ -35,8 +48,8 @@ def contradictions(row: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield column, f"{told}; write its metric, or empty the cell"
 
 
-def _is_above_one(text: str) -> bool:
+def _number(text: str) -> float:
     try:
-        return float(text) > 1
+        return float(text)
     except ValueError:
-        return False
+        return 0

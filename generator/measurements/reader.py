@@ -244,6 +244,9 @@ def _cell_problem(line: int, value: str, column: Column, report: _Report) -> Pro
         return report(
             line, column.name, message, "out-of-range", expected=column.expected, got=value
         )
+    if column.is_one_word and re.search(r"\s", value):
+        message = "has a blank in it; join its parts with a dash"
+        return report(line, column.name, message, "bad-id", got=value)
     if column.kind == "text":
         return None
     number = float(value) if NUMBER.fullmatch(value) else None

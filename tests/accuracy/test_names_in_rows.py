@@ -40,6 +40,13 @@ def test_a_bare_size_is_judged_as_such(catalog: Catalog) -> None:
         ("SGD", "sgd"),
         ("lion_8bit", "lion-8bit"),
         ("adam-mini", "adam-mini"),
+        ("adamw8bit", "adamw-8bit"),
+        ("AdamW 8-bit", "adamw-8bit"),
+        ("paged_adamw_32bit", "paged-adamw"),
+        ("adamw_4bit", "ao-adamw-4bit"),
+        ("adamw_torch_8bit", "ao-adamw-8bit"),
+        ("adamw_anyprecision", "adamw-bf16"),
+        ("LOMO", "lomo"),
     ],
 )
 def test_an_optimizer_is_the_one_that_the_row_names(
@@ -49,12 +56,49 @@ def test_an_optimizer_is_the_one_that_the_row_names(
     assert case.request["optimizer"] == optimizer
 
 
-@pytest.mark.parametrize("words", ["dist_muon", "Adamax", "adanw", "Prodigy"])
+@pytest.mark.parametrize(
+    "words", ["dist_muon", "Adamax", "adanw", "Prodigy", "adam mini", "AdamW with 8 groups"]
+)
 def test_an_unknown_optimizer_is_left_out_and_not_taken_for_adamw(
     catalog: Catalog, words: str
 ) -> None:
     with pytest.raises(SkippedError, match="the catalog has no optimizer"):
         measured_case({**ROW, "optimizer": words}, catalog, _models())
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("adamw_9bit", "adamw_8bit"),
+        ("page_adamw_8bit", "paged_adamw_8bit"),
+        ("adamw_bnb_8bits", "adamw_bnb_8bit"),
+    ],
+)
+def test_a_misspelt_optimizer_is_not_taken_for_the_one_inside_it(
+    catalog: Catalog, words: str, meant: str
+) -> None:
+    with pytest.raises(SkippedError, match=f'no optimizer "{words}"; did you mean .*"{meant}"'):
+        measured_case({**ROW, "optimizer": words}, catalog, _models())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("galore_adamw", "'galore_adamw' is not scored: no column has its rank"),
+        ("torchao AdamW4bit", "is not scored: write ao-adamw-4bit if it is torchao's"),
+    ],
+)
+def test_an_optimizer_that_the_row_cannot_describe_says_so(
+    catalog: Catalog, words: str, told: str
+) -> None:
+    with pytest.raises(SkippedError, match=told):
+        measured_case({**ROW, "optimizer": words}, catalog, _models())
+
+
+def test_a_misspelt_target_is_not_left_away(catalog: Catalog) -> None:
+    row = {**ROW, "method": "lora", "lora_rank": "8", "lora_targets": "q_porj,v_proj"}
+    with pytest.raises(SkippedError, match='no model has a module "q_porj"; did you mean "q_proj'):
+        measured_case(row, catalog, _models())
 
 
 def _models() -> dict[str, dict[str, object]]:

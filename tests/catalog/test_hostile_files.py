@@ -103,7 +103,7 @@ def test_what_windows_editors_write_is_sound(root: Path, name: str) -> None:
 def test_no_catalog_at_all_is_told(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = root / "none"
     assert main(["check", "--root", str(missing)]) == 1
-    assert f"{missing}: -: there is no such folder" in capsys.readouterr().out
+    assert f"{missing}: there is no such folder" in capsys.readouterr().out
     with pytest.raises(CatalogProblems):
         load_catalog(missing)
 

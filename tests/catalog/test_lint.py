@@ -33,6 +33,31 @@ def test_the_whole_catalog_has_no_failures() -> None:
 
 CASES = [
     pytest.param(
+        CARD,
+        "flops_per_second = 100_000_000_000_000",
+        "flops_per_second = 3_000_000_000_000_000",
+        "facts.peak_dense_bf16_flops_per_second: not credible beside the memory bandwidth; check"
+        " the units, and dense against sparse (expected 40 to 800 operations per byte, got 3,000)"
+        " [implausible-value]",
+        id="rate-that-no-memory-feeds",
+    ),
+    pytest.param(
+        CARD,
+        "flops_per_second = 100_000_000_000_000",
+        "flops_per_second = 100_000_000_000_000\n"
+        "peak_dense_fp8_flops_per_second = 400_000_000_000_000",
+        "facts.peak_dense_fp8_flops_per_second: not credible beside the BF16 rate; check that both"
+        " are dense (expected 1 to 2 times the BF16 rate, got 4.0) [implausible-value]",
+        id="sparse-rate-beside-a-dense-one",
+    ),
+    pytest.param(
+        CARD,
+        "[facts]\n",
+        "[facts]\ntdp_watts = 600\n",
+        "facts.tdp_watts: unknown key [unknown-field]",
+        id="unknown-fact-of-which-no-citation-is-wanted",
+    ),
+    pytest.param(
         MODEL,
         '"expected.num_parameters" = "config"',
         'expected.num_parameters = "config"',
@@ -45,7 +70,8 @@ CASES = [
         "link_bytes_per_second = 32_000_000_000",
         "link_bytes_per_second = 0",
         "facts.link_bytes_per_second: still the 0 of the draft; look it up, or delete the line and"
-        " the one in [cite] (expected 1e+09 to 1e+13, got 0) [implausible-value]",
+        " the one in [cite] (expected 1_000_000_000 to 10_000_000_000_000, got 0)"
+        " [implausible-value]",
         id="zero-of-the-draft",
     ),
     pytest.param(
@@ -241,8 +267,9 @@ CASES = [
         METHOD,
         'kind = "paper"',
         'kind = "blog"',
-        'sources.paper.kind: unknown kind (expected one of "vendor", "paper", "config-file",'
-        ' "code", "measurement", "third-party", got "blog") [out-of-range]',
+        "sources.paper.kind: unknown kind; vendor is who made the thing, in a data sheet or a model"
+        ' card (expected one of "vendor", "paper", "config-file", "code", "measurement",'
+        ' "third-party", got "blog") [out-of-range]',
         id="unknown-source-kind",
     ),
     pytest.param(
@@ -303,7 +330,7 @@ CASES = [
         "memory_bandwidth_bytes_per_second = 1_000_000_000_000",
         "memory_bandwidth_bytes_per_second = 1_000",
         "facts.memory_bandwidth_bytes_per_second: not credible; check the unit"
-        " (expected 5e+10 to 1e+14, got 1000) [implausible-value]",
+        " (expected 50_000_000_000 to 100_000_000_000_000, got 1_000) [implausible-value]",
         id="bandwidth-in-the-wrong-unit",
     ),
     pytest.param(
@@ -407,7 +434,7 @@ CASES = [
         "matrix.toml",
         "methods = [",
         "methods = ",
-        "-: no TOML: ",
+        "no TOML: ",
         id="matrix-that-is-no-toml",
     ),
 ]
@@ -420,6 +447,31 @@ def test_a_rule_finds_its_damage(root: Path, name: str, old: str, new: str, expe
     assert len(found) == 1, findings(root)
 
 
+def test_two_cards_of_one_name_are_told_apart_whatever_the_case(root: Path) -> None:
+    text = (root / CARD).read_text(encoding="utf-8").replace("test-card-24gb", "test-two-24gb")
+    text = text.replace('"tc-24gb"', "").replace("Test Card 24 GB", "Test CARD 24 GB")
+    (root / "cards" / "test-two-24gb.toml").write_text(text, encoding="utf-8")
+    (line,) = findings(root)
+    assert line == (
+        "catalog/cards/test-two-24gb.toml: name: catalog/cards/test-card-24gb.toml is called"
+        ' "Test CARD 24 GB" too; write what tells them apart [duplicate-id]'
+    )
+
+
+@pytest.mark.parametrize("spelling", ["test", "TEST", "Te-St"])
+def test_a_maker_is_spelt_as_in_the_other_files(root: Path, spelling: str) -> None:
+    damage(root, CARD, 'vendor = "Test"', f'vendor = "{spelling}"')
+    damage(root, MODEL, 'name = "Test 1B"', 'name = "Test 1 B"')
+    text = (root / MODEL).read_text(encoding="utf-8").replace('"test-1b"', '"test-2b"')
+    text = text.replace("1 B", "2 B").replace('"test"', "")
+    (root / "models" / "test-2b.toml").write_text(text, encoding="utf-8")
+    (line,) = findings(root)
+    assert line == (
+        f'catalog/{CARD}: vendor: other files spell it otherwise; did you mean "Test"?'
+        f' (got "{spelling}") [out-of-range]'
+    )
+
+
 def test_a_key_without_quotes_is_told_once(root: Path) -> None:
     quoted = '"expected.num_parameters" = "config"'
     damage(root, MODEL, quoted, quoted.replace('"', "", 2))
@@ -430,6 +482,7 @@ def test_a_key_without_quotes_is_told_once(root: Path) -> None:
 def test_a_name_belongs_to_the_file_that_is_called_so(root: Path) -> None:
     text = (root / CARD).read_text(encoding="utf-8").replace('"tc-24gb"', '"test-card-24gb"')
     text = text.replace('id = "test-card-24gb"', 'id = "aa-24gb"')
+    text = text.replace("Test Card 24 GB", "Another Card")
     (root / "cards" / "aa-24gb.toml").write_text(text, encoding="utf-8")
     (line,) = findings(root)
     assert line == (
@@ -451,6 +504,7 @@ def test_a_model_says_how_many_parameters_it_has(root: Path) -> None:
 
 def test_two_files_cannot_share_a_name(root: Path) -> None:
     text = (root / CARD).read_text(encoding="utf-8").replace("test-card-24gb", "zz-24gb")
+    text = text.replace("Test Card 24 GB", "Another Card")
     (root / "cards" / "zz-24gb.toml").write_text(text, encoding="utf-8")
     (line,) = findings(root)
     assert line == (

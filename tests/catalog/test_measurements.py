@@ -76,6 +76,10 @@ def test_a_sound_row_has_no_findings(measured: Path) -> None:
         ({"gb_per_gpu_unit_unstated": "12"}, "gb_per_gpu_unit_unstated", "has the reading too"),
         ({"num_gpus": "one"}, "num_gpus", "not a number"),
         ({"num_gpus": "2"}, "strategy", "single is one GPU, and num_gpus is 2; write num_gpus 1"),
+        ({"strategy": "ddp"}, "strategy", "ddp is for several GPUs, and num_gpus is 1; write"),
+        ({"strategy": "fsdp"}, "strategy", "write strategy single, or how many there were"),
+        ({"method": "lora", "lora_targets": "q_porj"}, "lora_targets", 'did you mean "q_proj"'),
+        ({"method": "lora", "lora_targets": "q_proj v_proj"}, "lora_targets", "put commas between"),
         ({"lora_rank": "8"}, "lora_rank", "full has no adapter, and lora_rank is 8; empty the"),
         ({"lora_targets": "q"}, "lora_targets", "empty the cell, or write method lora or qlora"),
         ({"method": "qlora"}, "base_dtype", "a quantised base, and base_dtype is bf16; write"),
@@ -89,6 +93,39 @@ def test_damage_is_told_at_its_line(
     (finding,) = findings(measured)
     assert finding.startswith(f"catalog/measurements/memory.csv:2: {column}: ")
     assert told in finding
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"optimizer": "Prodigy"}, "optimizer,Prodigy,REASON"),
+        ({"gpu": "test-crad-24gb"}, "gpu,test-crad-24gb,REASON"),
+        ({"method": "dora"}, "method,dora,REASON"),
+        ({"attention": "flsh"}, None),
+        ({"framework": "unslot 2024.8"}, None),
+    ],
+)
+def test_the_way_to_leave_a_name_out_is_told_where_it_may_be_right(
+    measured: Path, changes: dict[str, str], line: str | None
+) -> None:
+    damage(measured, "measurements/memory.csv", line_of(ROW), line_of({**ROW, **changes}))
+    (finding,) = findings(measured)
+    assert ("left-out.csv" in finding) == (line is not None)
+    assert f"add the line {line} to left-out.csv" in finding or line is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"oom": ""}, id="no word on memory is no lack of it"),
+        pytest.param({"oom": "true"}, id="a reading before it ran out"),
+        pytest.param({"strategy": "zero-3"}, id="DeepSpeed's engine on one GPU"),
+        pytest.param({"method": "lora", "lora_targets": "all linear"}, id="two words, one name"),
+    ],
+)
+def test_what_rows_may_say(measured: Path, changes: dict[str, str]) -> None:
+    damage(measured, "measurements/memory.csv", line_of(ROW), line_of({**ROW, **changes}))
+    assert findings(measured) == []
 
 
 def test_a_name_that_is_left_out_on_purpose_is_no_finding(measured: Path) -> None:

@@ -93,6 +93,22 @@ def test_a_draft_says_what_to_fill_in() -> None:
     assert f"The core counts {total:_} parameters." in text
 
 
+def test_uncommenting_the_published_total_is_enough(root: Path) -> None:
+    text, _ = new_model({**CONFIG, "_commit_hash": "abc123"}, "test/Test-3B", TODAY)
+    counted = next(line for line in text.splitlines() if "The core counts" in line).split()[-2]
+    text = text.replace('released = "FILL"', 'released = "2026-01"')
+    text = text.replace('license = "FILL"', 'license = "mit"')
+    text = "\n".join(
+        line.removeprefix("# ") if " = " in line or line.startswith("# [") else line
+        for line in text.replace("num_parameters = 0", f"num_parameters = {counted}").splitlines()
+        if not line.startswith(("# FILL: ", "# Only", "# Where"))
+    )
+    text = text.replace('developer = "test"', 'developer = "Test"')
+    (root / "models" / "test-3b.toml").write_text(text, encoding="utf-8")
+    assert [str(problem) for problem in check(root, today=TODAY)] == []
+    assert load_catalog(root).models["test-3b"].expected is not None
+
+
 def test_a_known_commit_goes_into_the_address() -> None:
     text, _ = new_model({**CONFIG, "_commit_hash": "abc123"}, "test/Test-1B", TODAY)
     assert tomllib.loads(text)["sources"]["config"]["url"].endswith("/blob/abc123/config.json")
@@ -158,6 +174,8 @@ def test_a_card_draft_is_toml_and_fails_the_check_until_it_is_filled_in(root: Pa
     found = [problem for problem in check(root, today=TODAY) if "x100" in problem.path]
     assert any(problem.message == "still to be filled in" for problem in found)
     assert any(problem.code == "implausible-value" for problem in found)
+    places = [(problem.key, problem.line) for problem in found]
+    assert sorted(places) == sorted(set(places))
     assert not any(
         problem.code in ("unknown-field", "uncited-fact", "key-order", "bad-toml")
         for problem in found
@@ -174,7 +192,7 @@ def test_a_comment_of_the_draft_fails_the_check_until_it_is_deleted(root: Path) 
     last = text.count("\n") + 2
     for line in (1, last):
         told = "a comment of the draft; do what it says, then delete it [missing-field]"
-        assert f"catalog/cards/test-card-24gb.toml:{line}: -: {told}" in found
+        assert f"catalog/cards/test-card-24gb.toml:{line}: {told}" in found
     path.write_text("# Fill the tank; FILLED\n" + text, "utf-8")
     assert check(root, today=TODAY) == []
 
@@ -200,7 +218,7 @@ def test_the_command_writes_a_model_and_lists_what_is_missing(
     assert status == 0
     out = capsys.readouterr().out
     assert str(root / "models" / "test-3b.toml") in out
-    assert ": the commit of the repository" in out
+    assert ": the commit at which the config was read" in out
     assert ": license\n" in out
     assert load_catalog(root).models["test-3b"].model.hidden_size == 2048
 

@@ -23,9 +23,9 @@ def run(*words: str) -> int:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "rows.csv:1: -: empty; the first line names the columns"),
+        (b"", "rows.csv:1: empty; the first line names the columns"),
         (b"id,gib\n1,2\n", "rows.csv:1: gib_per_gpu: missing column; add it to the header"),
-        (b"id,gib_per_gpu\n\xff,2\n", "rows.csv:2: -: no UTF-8 (byte 0xff)"),
+        (b"id,gib_per_gpu\n\xff,2\n", "rows.csv:2: no UTF-8 (byte 0xff)"),
         (b"\x00\x01\x02", "rows.csv:1: gib_per_gpu: missing column"),
     ],
 )
@@ -125,8 +125,43 @@ def test_rows_are_listed_the_worst_first_and_the_skipped_with_their_reason(
     assert capsys.readouterr().out.splitlines()[1:] == lines[:1]
     assert run(str(path), "--rows", "c") == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("c skipped: ")
-    assert run(str(path), "--rows", "zz") == 0
-    assert 'no row has an id that begins with "zz"' in capsys.readouterr().out
+    assert run(str(path), "--rows", "zz") == 1
+    assert f'no row of {path} has an id that begins with "zz"' in capsys.readouterr().err
+
+
+def test_without_a_file_a_row_of_either_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--rows", "fms-070") == 0
+    told = capsys.readouterr()
+    name, _, row, *_ = told.out.splitlines()
+    assert (Path(name).name, row.split()[0]) == ("memory.csv:", "fms-070")
+    assert told.err == ""
+    assert run("--rows", "qwen-019") == 0
+    told = capsys.readouterr()
+    assert "throughput.csv:\n" in told.out
+    assert "memory.csv" not in told.out
+    assert run("--rows", "none-like-it") == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "memory.csv or " in told.err
+    assert 'throughput.csv has an id that begins with "none-like-it"' in told.err
+
+
+def test_a_row_far_off_is_welcome_and_says_where_its_cause_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.csv"
+    path.write_text(f"{MEMORY},quality\n{ROW},12,false,A\n", encoding="utf-8")
+    path.write_text(path.read_text().replace(",bf16,bf16,", ",fp32,fp32,", 1), encoding="utf-8")
+    assert run(str(path), "--rows", "a") == 0
+    foreign = capsys.readouterr().out
+    assert "off by 15% or more" in foreign
+    assert "causes.csv" not in foreign
+    monkeypatch.setattr(accuracy, "OWN_FILE", path)
+    assert run(str(path), "--rows", "a") == 0
+    told = capsys.readouterr()
+    assert "a is off by 15% or more, and nobody has said why: such runs are the most" in told.out
+    assert 'catalog/measurements/causes.csv (id, source, cause): a,,"the cause"' in told.out
+    assert told.err == ""
 
 
 def test_rows_of_throughput_are_listed_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from generator.load import CATALOG_DIR
-from generator.measurements.columns import MEMORY
+from generator.measurements.columns import MEMORY, TABLES
 
 ROOT = CATALOG_DIR.parent
 ROW = re.compile(r"^\| (`[a-z_0-9]+`(?:, `[a-z_0-9]+`)*) \|", re.MULTILINE)
@@ -22,3 +22,10 @@ def test_every_column_is_described_once_in_the_order_of_the_file() -> None:
 def test_no_other_text_describes_them() -> None:
     texts = [*ROOT.glob("*.md"), *CATALOG_DIR.glob("*.md"), *(ROOT / "docs").glob("*.md")]
     assert [path.name for path in texts if "gib_per_gpu" in described(path)] == []
+
+
+def test_a_range_is_told_in_the_digits_that_one_writes() -> None:
+    told = {column.name: column.expected for column in MEMORY.columns}
+    assert told["sequence_length"] == "a whole number from 1 to 16,777,216"
+    assert told["params_b"] == "a number in billions from 0.0001 to 100,000"
+    assert not [each for table in TABLES for each in table.columns if "e+" in each.expected]

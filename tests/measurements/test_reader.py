@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.load import CATALOG_DIR
-from generator.measurements.columns import TABLES, Column, Table
+from generator.measurements.columns import SUSPECTS, TABLES, THROUGHPUT, Column, Table
 from generator.measurements.models import read_models
 from generator.measurements.reader import read_table
 from generator.problem import CatalogProblems
@@ -21,7 +21,7 @@ TABLE = Table(
     ),
 )
 HEADER = "id,num_gpus,gib,oom\n"
-GIB = "expected a number in GiB from 0.001 to 1000"
+GIB = "expected a number in GiB from 0.001 to 1,000"
 
 
 def problems(tmp_path: Path, content: str | bytes) -> list[str]:
@@ -74,8 +74,8 @@ CELLS = "columns; quote cells that hold commas, and leave unknown ones empty [ba
             "first,1,3,true",
             'id: line 2 has it too; each row has an id of its own (got "first") [duplicate-id]',
         ),
-        ("a,1,3,true,more", f"-: 5 cells under 4 {CELLS}"),
-        ("a", f"-: 1 cells under 4 {CELLS}"),
+        ("a,1,3,true,more", f"5 cells under 4 {CELLS}"),
+        ("a", f"1 cells under 4 {CELLS}"),
     ],
 )
 def test_a_damaged_cell_is_named(tmp_path: Path, row: str, fault: str) -> None:
@@ -112,19 +112,19 @@ QUOTES = "close the quotes, and double those inside a cell [bad-csv]"
     [
         (
             "",
-            ["1: -: empty; the first line names the columns id, num_gpus, gib, oom [bad-csv]"],
+            ["1: empty; the first line names the columns id, num_gpus, gib, oom [bad-csv]"],
         ),
         (
             b"id,num_gpus,gib,oom\n\xff,1,2,true\n",
-            ["2: -: no UTF-8 (byte 0xff); save the file as UTF-8 [bad-csv]"],
+            ["2: no UTF-8 (byte 0xff); save the file as UTF-8 [bad-csv]"],
         ),
         (
             f'{HEADER}a,1,2,true\n"b,1,2,true\nc,1,2,true\n',
-            [f"3: -: no CSV: unexpected end of data; {QUOTES}"],
+            [f"3: no CSV: unexpected end of data; {QUOTES}"],
         ),
         (
             f'{HEADER}a,1,2,"tr"ue\n',
-            [f"2: -: no CSV: ',' expected after '\"'; {QUOTES}"],
+            [f"2: no CSV: ',' expected after '\"'; {QUOTES}"],
         ),
         (
             "id,num_gpu,gib\na,1,2\n",
@@ -142,6 +142,17 @@ QUOTES = "close the quotes, and double those inside a cell [bad-csv]"
 )
 def test_a_damaged_file_is_named(tmp_path: Path, content: str | bytes, faults: list[str]) -> None:
     assert problems(tmp_path, content) == [f"small.csv:{fault}" for fault in faults]
+
+
+def test_an_id_has_no_blanks(tmp_path: Path) -> None:
+    path = tmp_path / "suspects.csv"
+    path.write_text("id,kind,measured_gib,reason\nmy run 1,a,1,b\n", encoding="utf-8")
+    assert read_table(path, SUSPECTS).problems == []
+    path = tmp_path / "throughput.csv"
+    cells = ["my run 1", *("x" for _ in THROUGHPUT.names[1:])]
+    path.write_text(f"{','.join(THROUGHPUT.names)}\n{','.join(cells)}\n", encoding="utf-8")
+    first = str(read_table(path, THROUGHPUT).problems[0])
+    assert first.startswith("throughput.csv:2: id: has a blank in it; join its parts with a dash")
 
 
 def test_everything_wrong_is_told_at_once(tmp_path: Path) -> None:
@@ -162,10 +173,10 @@ def test_what_is_no_file_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("{", "models.json:1: -: no JSON: Expecting property name"),
-        ("[]", "models.json: -: must hold one JSON object, with models by name [bad-json]"),
-        ("[" * 100_000, "models.json: -: no JSON: "),
-        (b"\xff", "models.json: -: no JSON: "),
+        ("{", "models.json:1: no JSON: Expecting property name"),
+        ("[]", "models.json: must hold one JSON object, with models by name [bad-json]"),
+        ("[" * 100_000, "models.json: no JSON: "),
+        (b"\xff", "models.json: no JSON: "),
         ('{"a": 1}', 'models.json: a: names no shape; use {"config": {...}}'),
         ('{"a": {"config": []}}', "models.json: a: names no shape"),
         ('{"a": {"catalog": "x"}, "a": {"catalog": "x"}}', "models.json: a: stands twice"),

@@ -66,6 +66,20 @@ def test_two_runs_write_the_same_bytes(generated: Generated, tmp_path: Path) -> 
     assert files(tmp_path / "docs") == files(generated.docs)
 
 
+def test_a_page_says_that_its_model_is_not_verified_yet_and_no_other_does(
+    generated: Generated, tmp_path: Path
+) -> None:
+    docs = tmp_path / "docs"
+    one = dataclasses.replace(generated.matrix, models={MODELS[0]: generated.matrix.models[MODELS[0]]})
+    emit.build(generated.catalog, one, docs, version="0", verification=f"model\n{MODELS[0]}\n")
+    link = f'<a href="../../reference/verification/#{MODELS[0]}">not verified yet</a>'
+
+    assert "not verified yet" not in (docs / f"models/{MODELS[0]}.md").read_text(encoding="utf-8")
+    text = (docs / f"models/{MODELS[0]}.md").read_text(encoding="utf-8")
+    assert "</p>\n\n## At a glance" in text
+    assert link in (generated.docs / f"models/{MODELS[0]}.md").read_text(encoding="utf-8")
+
+
 def test_a_run_removes_what_it_no_longer_produces_and_touches_nothing_else(
     generated: Generated, tmp_path: Path
 ) -> None:
