@@ -68,8 +68,16 @@ MAX_CURVE_LENGTHS = 200
 EIGHT_BIT_OPTIMIZER = "adamw-8bit"
 COST_TOKENS = DEFAULT_NUM_TOKENS
 """The data set that time and cost are quoted for where the request has none."""
-ABOUT_COST = ("estimate", "page", "solve")
-"""Operations that answer with hours and money."""
+OWN_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "estimate": ("dataset", "price_usd_per_hour"),
+    "grid": ("cards",),
+    "curve": ("sequence_lengths",),
+    "solve": ("dataset", "price_usd_per_hour"),
+    "page": ("dataset", "price_usd_per_hour", "cards", "sequence_lengths"),
+    "export": ("tool",),
+    "decode": ("message",),
+}
+"""What an operation takes beside the fields of a request."""
 
 
 def _lines(ledger: Ledger) -> dict[str, int]:
@@ -530,30 +538,26 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
         return describe(catalog)
     if operation == "recognise":
         return _recognise(fields, catalog)
-    tool = fields.pop("tool", None) if operation == "export" else None
-    message = fields.pop("message", None) if operation == "decode" else None
-    card_ids = fields.pop("cards", None) if operation in ("grid", "page") else None
-    lengths = fields.pop("sequence_lengths", None) if operation in ("curve", "page") else None
-    is_about_cost = operation in ABOUT_COST
-    dataset = parse_dataset(fields.pop("dataset", None) if is_about_cost else None)
-    price = fields.pop("price_usd_per_hour", None) if is_about_cost else None
-    request = with_price(parse(fields, catalog), price)
+    own = {name: fields.pop(name, None) for name in OWN_FIELDS[operation]}
+    dataset = parse_dataset(own.get("dataset"))
+    request = parse(fields, catalog, beside=("op", *own))
+    request = with_price(request, own.get("price_usd_per_hour"))
     if operation == "estimate":
         return _estimate(request, catalog, dataset)
     if operation == "grid":
-        return _grid(request, catalog, card_ids)
+        return _grid(request, catalog, own["cards"])
     if operation == "curve":
-        return _curve(request, lengths)
+        return _curve(request, own["sequence_lengths"])
     if operation == "solve":
         return _solve(request, catalog, dataset)
     if operation == "export":
-        return _export(request, catalog, tool)
+        return _export(request, catalog, own["tool"])
     if operation == "decode":
-        return _decode(request, message)
+        return _decode(request, own["message"])
     return {
         "estimate": _estimate(request, catalog, dataset),
-        "grid": _grid(request, catalog, card_ids),
-        "curve": _curve(request, lengths),
+        "grid": _grid(request, catalog, own["cards"]),
+        "curve": _curve(request, own["sequence_lengths"]),
     }
 
 

@@ -88,6 +88,7 @@ FIELD_WORDS: Mapping[str, str] = {
     **dict.fromkeys(("framework", "tool"), "stack"),
     "optimizer_in_bwd": "optimizer_implementation",
     **dict.fromkeys(("num_epochs", "num_train_epochs"), "dataset.epochs"),
+    **dict.fromkeys(("hourly_price", "price_per_hour", "usd_per_hour"), "price_usd_per_hour"),
     **dict.fromkeys(("packing", "sample_packing"), "dataset.packing"),
 }
 """By a tool's word in lower case: our field."""

@@ -183,15 +183,19 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _check_fields(given: Mapping[str, object], known: tuple[str, ...], prefix: str) -> None:
+def _check_fields(
+    given: Mapping[str, object], known: tuple[str, ...], prefix: str, beside: tuple[str, ...] = ()
+) -> None:
+    """Refuses a field that is not among `known`; `beside` are those that stood there, too."""
     for name in given:
         if name not in known:
             key = str(name)[:80]
             word = FIELD_WORDS.get(key.lower(), "")
+            names = (*known, *beside)
             hint = (
                 f"; here it is called {word}."
                 if word not in ("", prefix + key)
-                else did_you_mean(key, known) or f"; known are {', '.join(known)}."
+                else did_you_mean(key, names) or f"; known are {', '.join(names)}."
             )
             raise TrainfitError(
                 "unknown-field",
@@ -475,17 +479,20 @@ def with_price(request: Request, value: object) -> Request:
     )
 
 
-def parse(given: Mapping[str, object], catalog: Catalog) -> Request:
+def parse(
+    given: Mapping[str, object], catalog: Catalog, *, beside: tuple[str, ...] = ()
+) -> Request:
     """A checked request with every default filled in.
 
     Args:
         given: The JSON object; fields of `DEFAULTS` and `model`.
         catalog: Where ids are looked up.
+        beside: Fields that the caller has taken out, for the message about an unknown one.
 
     Raises:
         TrainfitError: the first field that is missing, unknown, of the wrong type or out of range.
     """
-    _check_fields(given, ("model", *DEFAULTS), "")
+    _check_fields(given, ("model", *DEFAULTS), "", beside)
     if "model" not in given:
         raise TrainfitError(
             "missing-field",

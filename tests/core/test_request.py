@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from generator.core.api import answer, run
+from generator.core.api import OWN_FIELDS, answer, run
 from generator.core.catalog import Catalog
 from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS
 from generator.core.request import CHOICES, DATASET_DEFAULTS, DEFAULTS, NUMBER_RANGES, RANGES
@@ -240,6 +240,26 @@ def test_a_tool_s_word_is_answered_with_ours(
 
     assert error["field"] == field
     assert said in error["message"]
+
+
+@pytest.mark.parametrize("operation", OWN_FIELDS)
+def test_an_unknown_field_is_answered_with_every_field_that_there_is(
+    catalog: Catalog, operation: str
+) -> None:
+    request = {**LLAMA, "op": operation, "foo": 2}
+    error = json.loads(run(json.dumps(request), catalog))["error"]
+    listed = error["message"].partition("; known are ")[2].rstrip(".").split(", ")
+
+    assert set(listed) == {"op", "model", *DEFAULTS, *OWN_FIELDS[operation]}
+    for name in listed:
+        answered = run(json.dumps({**LLAMA, "op": operation, name: None}), catalog)
+        assert '"code":"unknown-field"' not in answered
+
+
+def test_a_price_under_another_name_is_answered_with_ours(catalog: Catalog) -> None:
+    error = json.loads(run(json.dumps({**LLAMA, "price": 2}), catalog))["error"]
+
+    assert error["message"] == ("There is no field 'price'; did you mean \"price_usd_per_hour\"?")
 
 
 def test_the_words_of_tools_lead_to_fields_and_choices_that_there_are() -> None:
