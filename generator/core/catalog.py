@@ -12,6 +12,7 @@ from generator.core.method import Method
 from generator.core.model import Model
 from generator.core.nearest import nearest, quoted
 from generator.core.optimizer import Optimizer
+from generator.core.other_words import STACK_WORDS
 from generator.core.stack import Stack
 
 EntryT = TypeVar("EntryT")
@@ -78,9 +79,14 @@ STAGE_SUFFIXES = ("-instruct", "-it", "-chat", "-base", "-hf")
 """What names on the Hugging Face hub end in and ids do not."""
 
 
-def _find(kind: str, name: str, entries: Mapping[str, EntryT]) -> EntryT:
-    """The entry called `name` by id or alias, upper and lower case alike."""
-    key = name.strip().lower()[:LONGEST_NAME]
+def _find(
+    kind: str, name: str, entries: Mapping[str, EntryT], words: Mapping[str, str] | None = None
+) -> EntryT:
+    """The entry called `name` by id or alias, upper and lower case alike; `words` are names that
+    may mean more than one entry.
+    """
+    written = name.strip()[:LONGEST_NAME]
+    key = written.lower()
     if key in entries:
         return entries[key]
     ids: dict[str, str] = {}
@@ -90,12 +96,14 @@ def _find(kind: str, name: str, entries: Mapping[str, EntryT]) -> EntryT:
             return entry
         ids |= dict.fromkeys(names, id_)
     alike = dict.fromkeys(ids[found] for found in nearest(key, ids))
-    hint = (
-        f"; did you mean {' or '.join(map(quoted, alike))}? All {kind}s are in catalog/{kind}s."
-        if alike
-        else f"; it has {len(entries)} {kind}s, all in catalog/{kind}s."
-    )
-    raise TrainfitError("unknown-id", kind, f"The catalog has no {kind} {quoted(key)}{hint}")
+    if words and key in words:
+        hint = f"; here it is {words[key]}. All {kind}s are in catalog/{kind}s."
+    elif alike:
+        meant = " or ".join(map(quoted, alike))
+        hint = f"; did you mean {meant}? All {kind}s are in catalog/{kind}s."
+    else:
+        hint = f"; it has {len(entries)} {kind}s, all in catalog/{kind}s."
+    raise TrainfitError("unknown-id", kind, f"The catalog has no {kind} {quoted(written)}{hint}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,4 +179,4 @@ class Catalog:
         Raises:
             TrainfitError: nothing goes by that name (code `unknown-id`), with the nearest names.
         """
-        return _find("stack", name, self.stacks)
+        return _find("stack", name, self.stacks, STACK_WORDS)

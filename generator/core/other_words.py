@@ -94,13 +94,21 @@ FIELD_WORDS: Mapping[str, str] = {
 """By a tool's word in lower case: our field."""
 
 CHOICE_WORDS: Mapping[str, Mapping[str, str]] = {
-    "method": dict.fromkeys(("sft", "full-finetune", "full_finetune"), "full"),
+    "method": {
+        **dict.fromkeys(("full-finetune", "full_finetune", "finetune", "fft"), "full"),
+        **dict.fromkeys(("peft", "adapter", "adapters"), "lora, or qlora over a 4-bit base"),
+    },
     "strategy": {
-        **dict.fromkeys(("none", "no", "1"), "single"),
+        **dict.fromkeys(("none", "no"), "single"),
+        "1": "single, or zero-1 if it is the ZeRO stage",
+        "2": "zero-2, if it is the ZeRO stage",
+        "3": "zero-3, if it is the ZeRO stage",
+        "deepspeed": "zero-1, zero-2 or zero-3, as its ZeRO stage says",
         **dict.fromkeys(("dp", "data-parallel", "no_shard"), "ddp"),
         "zero1": "zero-1",
         **dict.fromkeys(("zero2", "shard_grad_op"), "zero-2"),
-        **dict.fromkeys(("zero3", "fsdp", "fsdp2", "full_shard"), "zero-3"),
+        **dict.fromkeys(("zero3", "full_shard"), "zero-3"),
+        **dict.fromkeys(("fsdp", "fsdp2"), "zero-3, or zero-2 with SHARD_GRAD_OP"),
     },
     "precision": {
         "bf16": "bf16-mixed, or bf16-pure without an FP32 master",
@@ -120,3 +128,32 @@ CHOICE_WORDS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """By field, and by a tool's word in lower case: our choice."""
+
+NO_CHOICE_WORDS: Mapping[str, Mapping[str, str]] = {
+    "method": dict.fromkeys(
+        ("sft", "pt", "cpt", "pretrain", "instruct"),
+        "is a task, which each method can have; say which weights train",
+    ),
+}
+"""By field, and by a tool's word in lower case: why it is none of our choices."""
+
+STACK_WORDS: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("transformers", "hf", "huggingface", "hugging-face", "hugging face", "trainer"),
+        "hf-trainer, or trl for its SFTTrainer",
+    ),
+    "peft": "hf-trainer",
+    **dict.fromkeys(("sft", "sfttrainer", "sft-trainer"), "trl"),
+    **dict.fromkeys(("llamafactory", "llama_factory", "llama factory"), "llama-factory"),
+    **dict.fromkeys(("accelerate", "fsdp"), "accelerate-fsdp, or torch-fsdp2 without Accelerate"),
+    "fsdp2": "torch-fsdp2, or accelerate-fsdp with Accelerate",
+    **dict.fromkeys(("torch", "pytorch"), "pytorch-loop, or torch-fsdp2 for fully_shard"),
+    **dict.fromkeys(("ds", "zero", "deep-speed"), "deepspeed"),
+    "liger": "hf-trainer-kernels",
+    **dict.fromkeys(("lit-gpt", "lightning"), "litgpt"),
+    **dict.fromkeys(("megatron-lm", "megatron-core", "mcore", "nemo"), "megatron"),
+    **dict.fromkeys(("titan", "torch-titan"), "torchtitan"),
+    **dict.fromkeys(("tune", "torch-tune"), "torchtune"),
+    **dict.fromkeys(("default", "none"), "generic"),
+}
+"""By a tool's word in lower case: ids of training stacks."""

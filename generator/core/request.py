@@ -16,7 +16,7 @@ from generator.core.hf_config import model_from_config, model_from_parameter_cou
 from generator.core.model import Model
 from generator.core.nearest import did_you_mean
 from generator.core.nesting import check_nesting
-from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS
+from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS, NO_CHOICE_WORDS
 from generator.core.run import (
     ADAPTER_DTYPES,
     ATTENTION_KERNELS,
@@ -179,7 +179,9 @@ def _json_type(value: object) -> str:
 
 def _shown(value: object) -> str:
     """A value as an error message quotes it, never longer than a line."""
-    text = repr(value) if not isinstance(value, dict | list) else f"a JSON {_json_type(value)}"
+    if isinstance(value, dict | list):
+        return f"a JSON {_json_type(value)}"
+    text = repr(value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -216,7 +218,8 @@ def _choice(name: str, value: object) -> str:
     text = value.strip().lower()
     if text not in choices:
         word = CHOICE_WORDS.get(name, {}).get(text)
-        told = f"is {word} here" if word else "is unknown"
+        why = NO_CHOICE_WORDS.get(name, {}).get(text, "is unknown")
+        told = f"means {word}" if word else why
         raise TrainfitError(
             "unknown-id", name, f"{name} {_shown(value)} {told}; use one of {', '.join(choices)}."
         )

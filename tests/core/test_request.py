@@ -8,7 +8,7 @@ import pytest
 
 from generator.core.api import OWN_FIELDS, answer, run
 from generator.core.catalog import Catalog
-from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS
+from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS, NO_CHOICE_WORDS, STACK_WORDS
 from generator.core.request import CHOICES, DATASET_DEFAULTS, DEFAULTS, NUMBER_RANGES, RANGES
 from generator.load import CATALOG_DIR, load_catalog
 
@@ -228,9 +228,25 @@ def test_a_fault_names_its_field(
         ({"lora": {"rnk": 8}}, "lora.rnk", 'did you mean "rank"?'),
         ({"dataset": {"packing_": 1}}, "dataset.packing_", 'did you mean "packing"?'),
         ({"lora": {"packing": True}}, "lora.packing", "here it is called dataset.packing."),
-        ({"strategy": "FSDP"}, "strategy", "strategy 'FSDP' is zero-3 here; use one of single"),
+        (
+            {"strategy": "FSDP"},
+            "strategy",
+            "'FSDP' means zero-3, or zero-2 with SHARD_GRAD_OP; use one",
+        ),
         ({"strategy": "pipeline"}, "strategy", "'pipeline' is unknown; use one of single, ddp"),
-        ({"precision": "bf16"}, "precision", "is bf16-mixed, or bf16-pure without an FP32"),
+        ({"precision": "bf16"}, "precision", "means bf16-mixed, or bf16-pure without an FP32"),
+        ({"strategy": "1"}, "strategy", "'1' means single, or zero-1 if it is the ZeRO stage; use"),
+        ({"method": "SFT"}, "method", "'SFT' is a task, which each method can have; say which"),
+        ({"method": "sft"}, "method", "; use one of full, lora, qlora."),
+        ({"stack": "Transformers"}, "stack", '"Transformers"; here it is hf-trainer, or trl'),
+        ({"stack": "llamafactory"}, "stack", "here it is llama-factory. All stacks are in"),
+        ({"stack": "x" * 130}, "stack", f'no stack "{"x" * 120}"; it has'),
+        ({"card": "RTX 4090"}, "card", 'no card "RTX 4090"; did you mean "rtx-4090'),
+        ({"sequence_length": True}, "sequence_length", "is true; use a whole number"),
+        ({"sequence_length": None}, "sequence_length", "is null; use a whole number"),
+        ({"sequence_length": [1]}, "sequence_length", "is a JSON array; use a whole number"),
+        ({"lora": {"dropout": None}}, "lora.dropout", "is null; use true or false."),
+        ({"price_usd_per_hour": False}, "price_usd_per_hour", "is false; use a number"),
     ],
 )
 def test_a_tool_s_word_is_answered_with_ours(
@@ -262,17 +278,22 @@ def test_a_price_under_another_name_is_answered_with_ours(catalog: Catalog) -> N
     assert error["message"] == ("There is no field 'price'; did you mean \"price_usd_per_hour\"?")
 
 
-def test_the_words_of_tools_lead_to_fields_and_choices_that_there_are() -> None:
+def test_the_words_of_tools_lead_to_fields_and_choices_that_there_are(catalog: Catalog) -> None:
     fields = {"model", *CHOICES, *RANGES, *NUMBER_RANGES, *DEFAULTS}
     fields |= {f"lora.{name}" for name in dict(DEFAULTS["lora"])}  # type: ignore[call-overload]
     fields |= {f"dataset.{name}" for name in DATASET_DEFAULTS}
     named = {target for word in FIELD_WORDS.values() for target in word.split(" and ")}
 
+    ids = set(catalog.stacks)
+    for word, stacks in STACK_WORDS.items():
+        assert stacks.split(",")[0] in ids
+        assert word not in ids
     assert named - fields == set()
     assert set(DEFAULTS) & set(FIELD_WORDS) == set()
     for name, words in CHOICE_WORDS.items():
         assert {word.split(",")[0] for word in words.values()} <= set(CHOICES[name])
         assert not set(words) & set(CHOICES[name])
+        assert not set(words) & set(NO_CHOICE_WORDS.get(name, {}))
 
 
 def test_the_words_that_the_calculator_shows_are_known() -> None:
