@@ -45,6 +45,7 @@ from generator.core.request import (
     parse,
     parse_dataset,
     parse_json,
+    whole,
     with_price,
 )
 from generator.core.run import Case
@@ -371,6 +372,7 @@ def _curve(request: Request, lengths: object) -> dict[str, Any]:
     if lengths is None:
         lengths = list(DEFAULT_CURVE_LENGTHS)
     low, high = RANGES["sequence_length"]
+    lengths = list(map(whole, lengths)) if isinstance(lengths, list) else lengths
     valid = isinstance(lengths, list) and all(
         isinstance(each, int) and not isinstance(each, bool) and low <= each <= high
         for each in lengths

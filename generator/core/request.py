@@ -226,8 +226,18 @@ def _choice(name: str, value: object) -> str:
     return text
 
 
+def whole(value: object) -> object:
+    """A number as the integer that it is, as `1e8`: JSON has one type of numbers; else as given.
+
+    Args:
+        value: Of any JSON type.
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _integer(name: str, value: object) -> int:
     low, high = RANGES[name]
+    value = whole(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise TrainfitError(
             "wrong-type",
@@ -278,10 +288,11 @@ def _name(name: str, value: object) -> str:
     return value
 
 
-def _model(value: object, catalog: Catalog) -> tuple[Model, str | None]:
+def _model(value: object, catalog: Catalog) -> tuple[Model, str | None, object]:
+    """The model, its id in the catalog, and how the request names it."""
     if isinstance(value, str):
         entry = catalog.model(_name("model", value))
-        return entry.model, entry.id
+        return entry.model, entry.id, entry.id
     if not isinstance(value, dict):
         raise TrainfitError(
             "wrong-type",
@@ -302,10 +313,8 @@ def _model(value: object, catalog: Catalog) -> tuple[Model, str | None]:
                 "model.config",
                 f"model.config is a JSON {_json_type(config)}; paste the object of a config.json.",
             )
-        return model_from_config(config, name="custom model"), None
-    count = value["num_parameters"]
-    if isinstance(count, float) and count.is_integer():
-        count = int(count)
+        return model_from_config(config, name="custom model"), None, value
+    count = whole(value["num_parameters"])
     if isinstance(count, bool) or not isinstance(count, int):
         raise TrainfitError(
             "wrong-type",
@@ -318,7 +327,7 @@ def _model(value: object, catalog: Catalog) -> tuple[Model, str | None]:
             "model.num_parameters",
             f"model.num_parameters is {_shown(count)}; use 1 to {MAX_PARAMETERS:,}.",
         )
-    return model_from_parameter_count(count), None
+    return model_from_parameter_count(count), None, {"num_parameters": count}
 
 
 def _lora(value: Mapping[str, object]) -> Lora:
@@ -508,7 +517,7 @@ def parse(
     if "stack" in given:
         # A named tool brings its own settings; what the request says still wins.
         filled = {**DEFAULTS, **stack.request_defaults(), **given}
-    model, model_id = _model(given["model"], catalog)
+    model, model_id, model_named = _model(given["model"], catalog)
     lora = _lora({**stack.lora_defaults(), **_as_dict("lora", given.get("lora", {}))})
     version = filled["stack_version"]
     if version is not None:
@@ -516,6 +525,7 @@ def parse(
     strategy = _choice("strategy", filled["strategy"])
     num_gpus = filled["num_gpus"]
     count = 1 if num_gpus is None else _integer("num_gpus", num_gpus)
+    num_gpus = None if num_gpus is None else count
     if strategy == "single" and count != 1:
         raise TrainfitError(
             "unsupported-combination",
@@ -570,6 +580,10 @@ def parse(
         "precision": case.precision,
         "optimizer_implementation": case.optimizer_implementation,
         "strategy": case.strategy,
+        "num_gpus": num_gpus,
+        "sequence_length": workload.sequence_length,
+        "micro_batch_size": workload.micro_batch_size,
+        "gradient_accumulation_steps": workload.gradient_accumulation_steps,
         "activation_checkpointing": workload.activation_checkpointing,
         "attention": workload.attention,
         "loss": workload.loss,
@@ -588,7 +602,7 @@ def parse(
         "train_embeddings": lora.train_embeddings,
         "train_head": lora.train_head,
     }
-    filled["model"] = model_id if model_id is not None else given["model"]
+    filled["model"] = model_named
     return Request(
         case=case,
         card=card,

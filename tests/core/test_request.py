@@ -364,6 +364,41 @@ def test_a_count_may_be_written_as_a_whole_float(catalog: Catalog) -> None:
     assert power["per_gpu"] == whole["per_gpu"]
 
 
+def test_a_whole_number_may_be_written_as_a_float(catalog: Catalog) -> None:
+    fields = {
+        "sequence_length": 4096,
+        "micro_batch_size": 2,
+        "gradient_accumulation_steps": 4,
+        "num_gpus": 8,
+        "lora": {"rank": 32},
+        "card": {"memory_gb": 24},
+        "dataset": {"num_samples": 1000, "tokens_per_sample": 512},
+    }
+    request = {**LLAMA, "strategy": "zero-3", **fields}
+    text = json.dumps(request)
+    floats = re.sub(r"(\d+)([,}])", r"\1.0\2", text)
+
+    assert floats.count(".0") == 8
+    assert run(floats, catalog) == run(text, catalog)
+    assert answer(json.loads(floats), catalog)["request"]["sequence_length"] == 4096
+    assert cost(catalog, dataset={"num_tokens": 1e8}) == cost(catalog)
+    by_count = answer({"model": {"num_parameters": 8e9}}, catalog)
+    assert repr(by_count["request"]["model"]) == "{'num_parameters': 8000000000}"
+    curve = {**LLAMA, "op": "curve"}
+    assert repr(answer({**curve, "sequence_lengths": [1024.0]}, catalog)) == repr(
+        answer({**curve, "sequence_lengths": [1024]}, catalog)
+    )
+
+
+@pytest.mark.parametrize("length", ["4096.5", "1e999", "-0.5"])
+def test_a_fraction_is_no_whole_number(catalog: Catalog, length: str) -> None:
+    text = f'{{"model": "llama-3.1-8b", "sequence_length": {length}}}'
+    error = json.loads(run(text, catalog))["error"]
+
+    assert (error["code"], error["field"]) == ("wrong-type", "sequence_length")
+    assert "use a whole number" in error["message"]
+
+
 def test_all_linear_in_a_list_is_all_linear(catalog: Catalog) -> None:
     listed = answer({**LLAMA, "lora": {"target_modules": ["all-linear"]}}, catalog)
 
