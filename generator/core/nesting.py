@@ -1,10 +1,27 @@
-"""How deeply a JSON text is nested, known before anything parses it."""
+"""What a parser of JSON lets through and we do not: deep nesting, and a key that stands twice."""
 
 MAX_NESTING = 100
 """Levels. Real requests and configs have under 10."""
 
 OPENING = "[{"
 CLOSING = "]}"
+
+
+def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object whose keys stand once each: `object_pairs_hook` of `json.loads`.
+
+    Args:
+        pairs: Keys and values in the order of the text.
+
+    Raises:
+        ValueError: a key for the second time; which of its values is meant, nobody can know.
+    """
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    # The first pair goes out with its key; the second one finds it gone.
+    twice = next(name for name, _ in pairs if found.pop(name, pairs) is pairs)
+    raise ValueError(f"{twice[:60]!r} stands twice in one object")
 
 
 def check_nesting(text: str) -> None:

@@ -15,7 +15,7 @@ from generator.core.errors import TrainfitError
 from generator.core.hf_config import model_from_config, model_from_parameter_count
 from generator.core.model import Model
 from generator.core.nearest import did_you_mean
-from generator.core.nesting import check_nesting
+from generator.core.nesting import check_nesting, object_of
 from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS, NO_CHOICE_WORDS
 from generator.core.run import (
     ADAPTER_DTYPES,
@@ -126,7 +126,7 @@ def parse_json(text: str) -> dict[str, object]:
         text: One JSON object; NaN and infinities are no JSON.
 
     Raises:
-        TrainfitError: too long, no JSON, nested too deeply, or no object.
+        TrainfitError: too long, no JSON, nested too deeply, a key twice, or no object.
     """
     if len(text) > MAX_REQUEST_CHARACTERS:
         raise TrainfitError(
@@ -141,7 +141,7 @@ def parse_json(text: str) -> dict[str, object]:
 
     try:
         check_nesting(text)
-        value = json.loads(text, parse_constant=no_constant)
+        value = json.loads(text, parse_constant=no_constant, object_pairs_hook=object_of)
     except TrainfitError:
         raise
     except RecursionError:
@@ -153,7 +153,7 @@ def parse_json(text: str) -> dict[str, object]:
         raise TrainfitError(
             "bad-json",
             "request",
-            f"The request is no JSON: {reason}. Send one JSON object per line.",
+            f"The request cannot be read as JSON: {reason}. Send one JSON object per line.",
         ) from None
     if not isinstance(value, dict):
         raise TrainfitError(

@@ -8,7 +8,7 @@ import pytest
 
 from generator.core.api import run
 from generator.core.catalog import Catalog
-from generator.core.nesting import MAX_NESTING, check_nesting
+from generator.core.nesting import MAX_NESTING, check_nesting, object_of
 
 MILLION = 1_000_000
 
@@ -75,3 +75,14 @@ def test_a_file_nested_too_deeply_is_refused_in_words(text: str) -> None:
     result = json.loads(run(json.dumps({"op": "recognise", "text": text}), Catalog()))
 
     assert "nested too deeply" in result["error"]["message"]
+
+
+def test_a_key_that_stands_twice_is_found_among_a_million() -> None:
+    pairs: list[tuple[str, object]] = [(str(number), number) for number in range(MILLION)]
+    assert object_of(pairs) == dict(pairs)
+
+    start = time.perf_counter()
+    with pytest.raises(ValueError, match="'999999' stands twice in one object"):
+        object_of([*pairs, ("999999", 0)])
+
+    assert time.perf_counter() - start < 5

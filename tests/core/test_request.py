@@ -337,6 +337,15 @@ def test_upper_and_lower_case_are_alike(catalog: Catalog) -> None:
         pytest.param('{"model": NaN}', "bad-json", "NaN is no JSON number", id="nan"),
         pytest.param("[" * 101, "bad-json", "nested too deeply", id="nested"),
         pytest.param('{"model"}', "bad-json", "Expecting ':' delimiter", id="broken"),
+        pytest.param(
+            '{"model": "gpt2", "model": "phi-4"}', "bad-json", "'model' stands twice", id="twice"
+        ),
+        pytest.param(
+            '{"model": {"config": {"a": {}, "b": 1, "b": 1}}}',
+            "bad-json",
+            "'b' stands twice in one object. Send",
+            id="twice-inside",
+        ),
         pytest.param("null", "bad-request", "a JSON null", id="null"),
         pytest.param("true", "bad-request", "a JSON boolean", id="boolean"),
         pytest.param("13e9", "bad-request", "a JSON number", id="number"),

@@ -464,6 +464,7 @@ def test_an_unknown_model_is_said_and_listed() -> None:
         pytest.param('{"a":' * 50_000 + "1" + "}" * 50_000, "input-too-large", "text", id="long"),
         pytest.param('{"a":' * 20_000 + "1" + "}" * 20_000, "bad-json", "text", id="deep-object"),
         pytest.param('{"train_batch_size": NaN}', "bad-json", "text", id="nan"),
+        pytest.param('{"a": 1, "vocab_size": 1, "a": 2}', "bad-json", "text", id="twice"),
         pytest.param("x" * 10_000_000, "input-too-large", "text", id="10-MB"),
         pytest.param(
             "base_model: a\nsequence_len: 99999999999\n", "out-of-range", "sequence_len", id="huge"

@@ -19,7 +19,7 @@ from generator.core.launch import (
     yaml_reader,
 )
 from generator.core.launch.reading import Reading
-from generator.core.nesting import check_nesting
+from generator.core.nesting import check_nesting, object_of
 from generator.core.request import MAX_PARAMETERS, parse
 
 MAX_COUNT_CHARACTERS = 64
@@ -113,7 +113,9 @@ def _keys(text: str) -> dict[str, object]:
 
     try:
         check_nesting(text)
-        value = json.loads(text.lstrip("\ufeff"), parse_constant=no_constant)
+        value = json.loads(
+            text.lstrip("\ufeff"), parse_constant=no_constant, object_pairs_hook=object_of
+        )
     except RecursionError:
         reason = "it is nested too deeply"
     except ValueError as problem:
@@ -122,7 +124,9 @@ def _keys(text: str) -> dict[str, object]:
         assert isinstance(value, dict)
         return value
     raise TrainfitError(
-        "bad-json", "text", f"The file starts like JSON but is none: {reason}. Paste all of it."
+        "bad-json",
+        "text",
+        f"The file starts like JSON but is none: {reason}. Paste all of it, each key once.",
     )
 
 
