@@ -93,6 +93,21 @@ FIELD_WORDS: Mapping[str, str] = {
 }
 """By a tool's word in lower case: our field."""
 
+WITHOUT_EFFECT = frozenset(
+    (
+        # The learning rate and its schedule.
+        *("learning_rate", "lr", "lr_scheduler", "lr_scheduler_type", "scheduler", "warmup"),
+        *("warmup_ratio", "warmup_steps", "num_warmup_steps", "weight_decay"),
+        *("adam_beta1", "adam_beta2", "adam_epsilon", "betas", "eps"),
+        # How adapters are scaled.
+        *("alpha", "lora_alpha", "use_rslora"),
+        # What is written and when.
+        *("logging_steps", "output_dir", "report_to", "run_name", "save_steps", "save_strategy"),
+        *("save_total_limit", "seed"),
+    )
+)
+"""Settings of training tools that change no memory and no time, in lower case."""
+
 CHOICE_WORDS: Mapping[str, Mapping[str, str]] = {
     "method": {
         **dict.fromkeys(("full-finetune", "full_finetune", "finetune", "fft"), "full"),

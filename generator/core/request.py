@@ -16,7 +16,7 @@ from generator.core.hf_config import model_from_config, model_from_parameter_cou
 from generator.core.model import Model
 from generator.core.nearest import did_you_mean
 from generator.core.nesting import check_nesting, object_of
-from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS, NO_CHOICE_WORDS
+from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS, NO_CHOICE_WORDS, WITHOUT_EFFECT
 from generator.core.run import (
     ADAPTER_DTYPES,
     ATTENTION_KERNELS,
@@ -194,11 +194,12 @@ def _check_fields(
             key = str(name)[:80]
             word = FIELD_WORDS.get(key.lower(), "")
             names = (*known, *beside)
-            hint = (
-                f"; here it is called {word}."
-                if word not in ("", prefix + key)
-                else did_you_mean(key, names) or f"; known are {', '.join(names)}."
-            )
+            if word not in ("", prefix + key):
+                hint = f"; here it is called {word}."
+            elif key.lower() in WITHOUT_EFFECT:
+                hint = "; it changes neither memory nor time, so leave it out."
+            else:
+                hint = did_you_mean(key, names) or f"; known are {', '.join(names)}."
             raise TrainfitError(
                 "unknown-field",
                 prefix + str(name)[:80],

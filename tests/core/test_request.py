@@ -8,7 +8,13 @@ import pytest
 
 from generator.core.api import OWN_FIELDS, answer, run
 from generator.core.catalog import Catalog
-from generator.core.other_words import CHOICE_WORDS, FIELD_WORDS, NO_CHOICE_WORDS, STACK_WORDS
+from generator.core.other_words import (
+    CHOICE_WORDS,
+    FIELD_WORDS,
+    NO_CHOICE_WORDS,
+    STACK_WORDS,
+    WITHOUT_EFFECT,
+)
 from generator.core.request import CHOICES, DATASET_DEFAULTS, DEFAULTS, NUMBER_RANGES, RANGES
 from generator.load import CATALOG_DIR, load_catalog
 
@@ -237,6 +243,9 @@ def test_a_fault_names_its_field(
         ({"precision": "bf16"}, "precision", "means bf16-mixed, or bf16-pure without an FP32"),
         ({"strategy": "1"}, "strategy", "'1' means single, or zero-1 if it is the ZeRO stage; use"),
         ({"method": "SFT"}, "method", "'SFT' is a task, which each method can have; say which"),
+        ({"lora": {"alpha": 16}}, "lora.alpha", "neither memory nor time, so leave it out."),
+        ({"lora_alpha": 16}, "lora_alpha", "neither memory nor time, so leave it out."),
+        ({"Learning_Rate": 1e-4}, "Learning_Rate", "no field 'Learning_Rate'; it changes neither"),
         ({"method": "sft"}, "method", "; use one of full, lora, qlora."),
         ({"stack": "Transformers"}, "stack", '"Transformers"; here it is hf-trainer, or trl'),
         ({"stack": "llamafactory"}, "stack", "here it is llama-factory. All stacks are in"),
@@ -288,6 +297,8 @@ def test_the_words_of_tools_lead_to_fields_and_choices_that_there_are(catalog: C
     for word, stacks in STACK_WORDS.items():
         assert stacks.split(",")[0] in ids
         assert word not in ids
+    assert WITHOUT_EFFECT & set(FIELD_WORDS) == set()
+    assert WITHOUT_EFFECT & {name.rpartition(".")[2] for name in fields} == set()
     assert named - fields == set()
     assert set(DEFAULTS) & set(FIELD_WORDS) == set()
     for name, words in CHOICE_WORDS.items():
