@@ -18,7 +18,8 @@ IN_WORDS: Mapping[str, str] = {
     "model": 'an id, {"num_parameters": N}, or {"config": {...}} with a config.json',
     "optimizer": "an id",
     "stack": "an id",
-    "stack_version": "a release of the stack's tool, as 4.48.1, or null for the latest",
+    "stack_version": "a release of the tool, or of Transformers where it trains with that, as "
+    "4.48.1, or null for the latest",
     "lora.target_modules": '"all-linear", or a list of module names',
     "card": "an id, null, or an object with id or memory_gb, and reserved_gb",
     "card.id": "an id",

@@ -132,6 +132,7 @@ def _assumptions(request: Request, case: Case) -> list[str]:
         if case.num_gpus not in card.allowed_gpu_counts:
             counts = ", ".join(str(count) for count in gpu_counts(card))
             notes.append(f"The tables list {card.name} in counts of {counts}.")
+    notes.extend(request.notes)
     notes.append("CPU and NVMe offload are not modelled.")
     notes.extend(case.model.notes)
     return notes

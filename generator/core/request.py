@@ -117,6 +117,8 @@ class Request:
     model_id: str | None
     filled: dict[str, object]
     """The request with every default filled in, for echo and links."""
+    notes: tuple[str, ...] = ()
+    """What of the request has no effect, or another one than its words say."""
 
 
 def parse_json(text: str) -> dict[str, object]:
@@ -520,9 +522,12 @@ def parse(
         filled = {**DEFAULTS, **stack.request_defaults(), **given}
     model, model_id, model_named = _model(given["model"], catalog)
     lora = _lora({**stack.lora_defaults(), **_as_dict("lora", given.get("lora", {}))})
+    notes: list[str] = []
     version = filled["stack_version"]
     if version is not None:
-        stack = stack.at_version(_name("stack_version", version))
+        release = _name("stack_version", version)
+        notes.append(stack.releases_like(release))
+        stack = stack.at_version(release)
     strategy = _choice("strategy", filled["strategy"])
     num_gpus = filled["num_gpus"]
     count = 1 if num_gpus is None else _integer("num_gpus", num_gpus)
@@ -610,6 +615,7 @@ def parse(
         picks_gpus=num_gpus is None,
         model_id=model_id,
         filled=filled,
+        notes=tuple(notes),
     )
 
 

@@ -155,6 +155,28 @@ class Stack:
                 changes.update(older.changes)
         return replace(self, **changes) if changes else self
 
+    def releases_like(self, version: str) -> str:
+        """The releases that have the same facts as this one, in a sentence.
+
+        Args:
+            version: Release number of the tool's main package, as `4.48.1`.
+
+        Raises:
+            TrainfitError: the version is no dotted release number (code `wrong-type`).
+        """
+        key = _version_key(version, "stack_version")
+        given = f"stack_version {version.strip()}"
+        bounds = sorted((_version_key(each.before, ""), each.before) for each in self.versions)
+        if not bounds:
+            return f"{given} changes nothing: releases of {self.name} are not told apart."
+        since = [before for bound, before in bounds if bound <= key]
+        until = [before for bound, before in bounds if bound > key]
+        if not until:
+            return f"{given} has the facts of every release from {since[-1]} on."
+        if not since:
+            return f"{given} has the facts of every release before {until[0]}."
+        return f"{given} has the facts of the releases from {since[-1]} to before {until[0]}."
+
     @property
     def is_generic(self) -> bool:
         """The lump stands for everything that a named stack itemises."""

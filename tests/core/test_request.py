@@ -419,6 +419,16 @@ def test_a_fraction_is_no_whole_number(catalog: Catalog, length: str) -> None:
     assert "use a whole number" in error["message"]
 
 
+def test_the_answer_says_for_which_releases_a_stack_version_stands(catalog: Catalog) -> None:
+    request = {**LLAMA, "stack": "axolotl"}
+    versioned = answer({**request, "stack_version": "99"}, catalog)
+    plain = answer(request, catalog)
+
+    said = "stack_version 99 changes nothing: releases of axolotl are not told apart."
+    assert set(versioned["assumptions"]) - set(plain["assumptions"]) == {said}
+    assert versioned["per_gpu"] == plain["per_gpu"]
+
+
 def test_all_linear_in_a_list_is_all_linear(catalog: Catalog) -> None:
     listed = answer({**LLAMA, "lora": {"target_modules": ["all-linear"]}}, catalog)
 

@@ -33,6 +33,37 @@ def test_an_older_release_has_every_change_that_came_after_it(
     assert (older.fsdp_generation, older.kernel_norms) == expected
 
 
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        pytest.param(
+            " 99 ", "stack_version 99 has the facts of every release from 2.10 on.", id="99"
+        ),
+        pytest.param(
+            "2.10.0",
+            "stack_version 2.10.0 has the facts of every release from 2.10 on.",
+            id="bound",
+        ),
+        pytest.param(
+            "2.9",
+            "stack_version 2.9 has the facts of the releases from 1.0 to before 2.10.",
+            id="between",
+        ),
+        pytest.param(
+            "0", "stack_version 0 has the facts of every release before 1.0.", id="oldest"
+        ),
+    ],
+)
+def test_a_release_is_told_with_those_that_are_like_it(version: str, expected: str) -> None:
+    assert TOOL.releases_like(version) == expected
+
+
+def test_releases_that_are_not_told_apart_are_said_to_be_so() -> None:
+    assert Stack(id="a", name="A").releases_like("99") == (
+        "stack_version 99 changes nothing: releases of A are not told apart."
+    )
+
+
 @pytest.mark.parametrize("version", ["main", "4.48.1rc1", "", "4..1", "٤.٤٨", "1." * 30 + "1"])
 def test_what_is_no_release_number_is_refused(version: str) -> None:
     with pytest.raises(TrainfitError) as refused:
