@@ -528,6 +528,9 @@ def parse(
         release = _name("stack_version", version)
         notes.append(stack.releases_like(release))
         stack = stack.at_version(release)
+    method = _choice("method", filled["method"])
+    if method == "full" and given.get("lora"):
+        notes.append('The lora settings have no effect: method is "full".')
     strategy = _choice("strategy", filled["strategy"])
     num_gpus = filled["num_gpus"]
     count = 1 if num_gpus is None else _integer("num_gpus", num_gpus)
@@ -545,7 +548,7 @@ def parse(
         model=model,
         optimizer=optimizer,
         stack=stack,
-        method=_choice("method", filled["method"]),  # type: ignore[arg-type]
+        method=method,  # type: ignore[arg-type]
         lora=lora,
         precision=_choice("precision", filled["precision"]),  # type: ignore[arg-type]
         optimizer_implementation=_choice(  # type: ignore[arg-type]

@@ -429,6 +429,20 @@ def test_the_answer_says_for_which_releases_a_stack_version_stands(catalog: Cata
     assert versioned["per_gpu"] == plain["per_gpu"]
 
 
+def test_adapter_settings_of_a_full_fine_tune_are_said_to_have_no_effect(catalog: Catalog) -> None:
+    full = {"model": "llama-3.1-8b"}
+    plain = answer(full, catalog)
+    given = answer({**full, "lora": {"rank": 64}}, catalog)
+
+    assert set(given["assumptions"]) - set(plain["assumptions"]) == {
+        'The lora settings have no effect: method is "full".'
+    }
+    assert given["per_gpu"] == plain["per_gpu"]
+    assert answer({**full, "lora": {}}, catalog) == plain
+    adapted = answer({**LLAMA, "lora": {"rank": 64}}, catalog)
+    assert not any("no effect" in note for note in adapted["assumptions"])
+
+
 def test_all_linear_in_a_list_is_all_linear(catalog: Catalog) -> None:
     listed = answer({**LLAMA, "lora": {"target_modules": ["all-linear"]}}, catalog)
 
