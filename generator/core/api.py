@@ -254,6 +254,14 @@ def _estimate(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str,
     worst = max(found, key=lambda instant: instant.ledger.total)
     state = case_resident(case)
     low, high = band(case, worst.ledger)
+    throughput = _throughput(request, case, dataset)
+    notes = _assumptions(request, case)
+    card = request.card
+    if card is not None and "cost" in throughput and throughput["cost"]["usd"] is None:
+        notes.append(
+            f"No rental price of {card.name} is known, so there is no money; give "
+            "price_usd_per_hour for it."
+        )
     result: dict[str, Any] = {
         "per_gpu": _lines(worst.ledger),
         "allocated": max(instant.ledger.allocated for instant in found),
@@ -266,13 +274,12 @@ def _estimate(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str,
         "num_trainable_parameters": state.num_trainable_parameters,
         "card": None,
         "communication": _communication(case),
-        "throughput": _throughput(request, case, dataset),
+        "throughput": throughput,
         "phases": _phases(found),
         "formula": _formula(case),
-        "assumptions": _assumptions(request, case),
+        "assumptions": notes,
         "request": request.filled,
     }
-    card = request.card
     if card is not None:
         judged = verdict(case, worst.ledger, card)
         result["card"] = {

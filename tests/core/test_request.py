@@ -112,6 +112,22 @@ def test_a_price_of_ones_own_replaces_the_card_s(catalog: Catalog) -> None:
     assert cost(catalog)["price_date"] != "given"
 
 
+def test_a_card_without_a_price_says_why_there_is_no_money(catalog: Catalog) -> None:
+    request = {**LLAMA, "card": "a40-48gb"}
+    without = answer(request, catalog)
+    priced = answer({**request, "price_usd_per_hour": 0.5}, catalog)
+    said = (
+        "No rental price of NVIDIA A40 is known, so there is no money; give "
+        "price_usd_per_hour for it."
+    )
+
+    assert without["throughput"]["cost"]["usd"] is None
+    assert set(without["assumptions"]) - set(priced["assumptions"]) == {said}
+    assert said not in answer({**LLAMA, "card": CARD}, catalog)["assumptions"]
+    own = answer({**LLAMA, "card": {"memory_gb": 24}}, catalog)
+    assert not any("rental price" in note for note in own["assumptions"])
+
+
 def test_the_cheapest_hour_knows_ones_own_price(catalog: Catalog) -> None:
     request = {**LLAMA, "card": "h100-sxm-80gb", "op": "solve"}
     cheapest = answer({**request, "price_usd_per_hour": 0.01}, catalog)["cheapest"]
