@@ -43,6 +43,18 @@ LAUNCH_FILES = (
     "base_model: x\nsequence_len: 99999999999\n",
     "unknown: 1\n",
 )
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 2048,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 16,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "rope_theta": 500000.0,
+    "n_shared_sinks": 4,
+}
+"""A config with a field that nobody knows."""
 BAD_REQUESTS: tuple[dict[str, Any], ...] = (
     {},
     {"model": "llama-3.1-8bb"},
@@ -88,6 +100,7 @@ def requests() -> Iterator[dict[str, Any]]:
                 }
                 step += 1
     yield {"model": {"num_parameters": 13_000_000_000}, "strategy": "zero-3", "num_gpus": 4}
+    yield {"model": {"config": CONFIG}, "stack": "hf-trainer", "stack_version": "4.48.1"}
     yield {"op": "grid", "model": "llama-3.1-8b", "method": "qlora", "cards": list(CARDS)}
     yield {"op": "curve", "model": "llama-3.1-8b", "method": "lora"}
     yield {"op": "solve", "model": "llama-3.1-8b", "card": "rtx-4090-24gb", "method": "lora"}

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from generator.config_keys import unknown
 from generator.core.catalog import STAGE_SUFFIXES
 from generator.core.errors import TrainfitError
 from generator.core.hf_config import model_from_config, read_config
 from generator.core.hf_config.reader import FIELD_PREFIX, Questions
+from generator.core.hf_config.unread import unknown
 from generator.core.model import Model
 from generator.core.params import num_parameters
 from generator.load import ID_PATTERN

@@ -12,7 +12,8 @@ from generator.core.card import GPU_COUNTS_BY_FORM, GPUS_PER_NODE_BY_FORM, Card
 from generator.core.catalog import Catalog
 from generator.core.dataset import Dataset
 from generator.core.errors import TrainfitError
-from generator.core.hf_config import model_from_config, model_from_parameter_count
+from generator.core.hf_config import model_from_parameter_count, read_config
+from generator.core.hf_config.unread import unknown_note
 from generator.core.model import Model
 from generator.core.nearest import did_you_mean
 from generator.core.nesting import check_nesting, object_of
@@ -291,11 +292,11 @@ def _name(name: str, value: object) -> str:
     return value
 
 
-def _model(value: object, catalog: Catalog) -> tuple[Model, str | None, object]:
-    """The model, its id in the catalog, and how the request names it."""
+def _model(value: object, catalog: Catalog) -> tuple[Model, str | None, object, tuple[str, ...]]:
+    """The model, its id in the catalog, how the request names it, and notes on what it says."""
     if isinstance(value, str):
         entry = catalog.model(_name("model", value))
-        return entry.model, entry.id, entry.id
+        return entry.model, entry.id, entry.id, ()
     if not isinstance(value, dict):
         raise TrainfitError(
             "wrong-type",
@@ -316,7 +317,9 @@ def _model(value: object, catalog: Catalog) -> tuple[Model, str | None, object]:
                 "model.config",
                 f"model.config is a JSON {_json_type(config)}; paste the object of a config.json.",
             )
-        return model_from_config(config, name="custom model"), None, value
+        model, questions = read_config(config, name="custom model")
+        note = unknown_note(config, questions)
+        return model, None, value, (note,) if note else ()
     count = whole(value["num_parameters"])
     if isinstance(count, bool) or not isinstance(count, int):
         raise TrainfitError(
@@ -330,7 +333,7 @@ def _model(value: object, catalog: Catalog) -> tuple[Model, str | None, object]:
             "model.num_parameters",
             f"model.num_parameters is {_shown(count)}; use 1 to {MAX_PARAMETERS:,}.",
         )
-    return model_from_parameter_count(count), None, {"num_parameters": count}
+    return model_from_parameter_count(count), None, {"num_parameters": count}, ()
 
 
 def _lora(value: Mapping[str, object]) -> Lora:
@@ -520,9 +523,9 @@ def parse(
     if "stack" in given:
         # A named tool brings its own settings; what the request says still wins.
         filled = {**DEFAULTS, **stack.request_defaults(), **given}
-    model, model_id, model_named = _model(given["model"], catalog)
+    model, model_id, model_named, model_notes = _model(given["model"], catalog)
     lora = _lora({**stack.lora_defaults(), **_as_dict("lora", given.get("lora", {}))})
-    notes: list[str] = []
+    notes = list(model_notes)
     version = filled["stack_version"]
     if version is not None:
         release = _name("stack_version", version)

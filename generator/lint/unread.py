@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from generator.config_keys import unread
 from generator.core.catalog import CatalogModel
 from generator.core.errors import TrainfitError
 from generator.core.hf_config import read_config
+from generator.core.hf_config.unread import unread
 from generator.lint.derived import TOTALS
 from generator.lint.rule import Context
 from generator.load import Document
