@@ -27,6 +27,16 @@ def test_a_layer_norm_written_out_in_fp32_keeps_three_copies_to_train_and_two_fr
     assert block_tape(norm_only, HIDDEN, "layer-fp32", FROZEN).saved == 2 * 4 * HIDDEN
 
 
+def test_norms_of_queries_and_keys_in_classes_of_their_own_keep_fp32_copies() -> None:
+    # LitGPT: the input in FP32, and what is normalised to train the norm's weight. Queries have
+    # 4 x 16 columns, keys 2 x 16.
+    normed = replace(ATTENTION, qk_norm="head")
+    for mode, copies in ((FULL, 2), (FROZEN, 1)):
+        own = replace(mode, fused_classes=True)
+
+        assert tape(normed, own).saved - tape(ATTENTION, own).saved == copies * 4 * (64 + 32)
+
+
 def test_a_gate_per_head_keeps_one_value_per_head_and_the_product() -> None:
     gated = replace(ATTENTION, output_gate="head", gate_module="g_proj")
 

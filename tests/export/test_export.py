@@ -147,6 +147,14 @@ def test_trl_names_one_target_module_by_a_pattern() -> None:
     assert two["lora_target_modules"] == ["q_proj", "v_proj"]
 
 
+def test_torchtune_adapts_the_head_by_a_key_of_its_own() -> None:
+    targets = ["lm_head", "q_proj"]
+    model = keys(export("torchtune", method="lora", lora={"target_modules": targets}))["model"]
+
+    assert model["lora_attn_modules"] == ["q_proj"]
+    assert (model["apply_lora_to_output"], model["apply_lora_to_mlp"]) == (True, False)
+
+
 def test_torchtune_names_builder_recipe_and_loss() -> None:
     launch = export(
         "torchtune", method="qlora", loss="chunked", strategy="zero-2", num_gpus=2, optimizer="lion"
