@@ -147,7 +147,7 @@ CHOICE_WORDS: Mapping[str, Mapping[str, str]] = {
 NO_CHOICE_WORDS: Mapping[str, Mapping[str, str]] = {
     "method": dict.fromkeys(
         ("sft", "pt", "cpt", "pretrain", "instruct"),
-        "is a task, which each method can have; say which weights train",
+        "is a task and does not say which weights train",
     ),
 }
 """By field, and by a tool's word in lower case: why it is none of our choices."""

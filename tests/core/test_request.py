@@ -258,7 +258,11 @@ def test_a_fault_names_its_field(
         ({"strategy": "pipeline"}, "strategy", "'pipeline' is unknown; use one of single, ddp"),
         ({"precision": "bf16"}, "precision", "means bf16-mixed, or bf16-pure without an FP32"),
         ({"strategy": "1"}, "strategy", "'1' means single, or zero-1 if it is the ZeRO stage; use"),
-        ({"method": "SFT"}, "method", "'SFT' is a task, which each method can have; say which"),
+        (
+            {"method": "SFT"},
+            "method",
+            "'SFT' is a task and does not say which weights train; use one",
+        ),
         ({"lora": {"alpha": 16}}, "lora.alpha", "neither memory nor time, so leave it out."),
         ({"lora_alpha": 16}, "lora_alpha", "neither memory nor time, so leave it out."),
         ({"Learning_Rate": 1e-4}, "Learning_Rate", "no field 'Learning_Rate'; it changes neither"),
