@@ -208,15 +208,23 @@ def test_a_name_that_nothing_has_is_told_and_the_former_stays(
     assert about_model.startswith("Nothing is named “Nobody-7B”; Llama 3.1 8B is still used.")
 
 
-def test_a_stack_takes_its_own_settings_along_when_it_goes(browse: RunNode, site_url: str) -> None:
+def test_a_stack_takes_its_own_settings_along_and_leaves_the_visitor_s(
+    browse: RunNode, site_url: str
+) -> None:
     link = "v=1&model=llama-3.1-8b&method=lora&optimizer=lion"
-    stacks = ["Unsloth", "TRL SFTTrainer", "Generic"]
+    stacks = ["Unsloth", "TRL SFTTrainer", "axolotl", "Generic"]
     seen = browse(SCRIPT, scenario="stacks", url=site_url, link=link, stacks=stacks)
 
-    unsloth, trl, generic = (dict(parse_qsl(each)) for each in seen["links"])
-    assert (unsloth["loss"], unsloth["optimizer"]) == ("fused", "adamw-8bit")
-    assert (trl["loss"], trl["attention"]) == ("chunked", "sdpa")
-    assert generic == {"v": "1", "model": "llama-3.1-8b", "method": "lora"}
+    unsloth, trl, axolotl, generic = (dict(parse_qsl(each)) for each in seen["links"])
+    assert unsloth["loss"] == "fused"
+    assert (trl["loss"], trl["attention"], trl["sequence_length"]) == ("chunked", "sdpa", "1024")
+    assert (axolotl["loss"], axolotl["lora.rank"]) == ("fused", "32")
+    assert {"attention", "sequence_length"}.isdisjoint(axolotl)
+    assert {each["optimizer"] for each in (unsloth, trl, axolotl, generic)} == {"lion"}
+    assert generic == dict(parse_qsl(link))
+    assert seen["told"][0] == "Unsloth has set Loss: Fused linear."
+    assert "Sequence length: 1,024" in seen["told"][1]
+    assert "LoRA rank: 16" in seen["told"][3]
 
 
 SUGGESTIONS = {

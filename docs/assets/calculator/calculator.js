@@ -6,7 +6,7 @@
 
 import * as answer from "./answer.js";
 import { phaseBars } from "./charts.js";
-import { ComparePanel, settingWords } from "./compare.js";
+import { ComparePanel, applies, settingWords } from "./compare.js";
 import { el, setText } from "./dom.js";
 import { engine } from "./engine.js";
 import { FIELD_WORDS } from "./fields.js";
@@ -166,7 +166,13 @@ class Calculator {
       if (!this.headBox.isConnected) return;
       this.root.dataset.verdict = entries.at(-1).isIntersecting ? "seen" : "away";
     }).observe(this.headBox);
-    this.root.prepend(this.problems);
+    // The answer stands before the form, and both are long.
+    const skip = el(
+      "button",
+      { type: "button", class: "tf-skip", onclick: () => this.form?.focus() },
+      "Skip to the settings",
+    );
+    this.root.prepend(skip, this.problems);
     this.root.append(this.live, this.strip);
     addEventListener("hashchange", () => {
       if (this.#readLink()) this.#compute();
@@ -236,22 +242,36 @@ class Calculator {
 
   /** One control was used. A training stack brings the settings that it makes by itself. */
   #choose(key, value) {
+    this.form.tell("stack", "");
     if (key === "card" && value?.memory_gb !== undefined) {
       this.#change({ "card.memory_gb": value.memory_gb });
-      return;
+    } else if (key === "stack") {
+      this.#chooseStack(value);
+    } else {
+      this.#change({ [key]: value });
     }
-    this.#change({ [key]: value, ...(key === "stack" ? this.#settingsOfStack(value) : {}) });
   }
 
-  /** What a stack sets by itself; what the one before it had set goes back to the usual. */
-  #settingsOfStack(id) {
-    const settingsOf = (wanted) =>
-      this.catalogue.stacks.find((stack) => stack.id === wanted).defaults;
+  /**
+   * What a stack sets by itself takes the place of what is usual, or of what the stack before it had
+   * set; never of what the visitor chose. What has changed is told at the control.
+   */
+  #chooseStack(id) {
+    const stackOf = (wanted) => this.catalogue.stacks.find((stack) => stack.id === wanted);
+    const [former, { name, defaults }] = [stackOf(this.state.stack).defaults, stackOf(id)];
     const usual = defaultState();
-    const left = Object.entries(settingsOf(this.state.stack)).filter(
-      ([key, value]) => this.state[key] === value,
-    );
-    return { ...Object.fromEntries(left.map(([key]) => [key, usual[key]])), ...settingsOf(id) };
+    const isOpen = (key) => [usual[key], former[key]].includes(this.state[key]);
+    const wanted = Object.keys({ ...former, ...defaults }).filter(isOpen);
+    const settings = Object.fromEntries(wanted.map((key) => [key, defaults[key] ?? usual[key]]));
+    const before = this.state;
+    this.#change({ stack: id, ...settings });
+    const words = wanted
+      .filter((key) => this.state[key] !== before[key] && applies(key, this.state))
+      .map((key) => {
+        const setting = settingWords(key, this.state, (...named) => this.#nameOf(...named));
+        return `${FIELD_WORDS[key].label}: ${setting}`;
+      });
+    this.form.tell("stack", words.length === 0 ? "" : `${name} has set ${words.join("; ")}.`);
   }
 
   /** Sets what a file says, and returns it in words. */

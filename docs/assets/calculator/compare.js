@@ -9,7 +9,7 @@ import { FIELDS, encode, formatValue, hasSamples, ownCardName } from "./state.js
 const NONE = "–";
 
 /** False for a setting of another method. */
-function applies(key, state) {
+export function applies(key, state) {
   if (key === "lora.base_dtype") return state.method === "qlora";
   if (key === "dataset.packing") return hasSamples(state);
   return !key.startsWith("lora.") || state.method !== "full";

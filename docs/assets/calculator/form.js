@@ -76,6 +76,7 @@ export async function buildForm({ catalogue, onChange, importer }) {
   const showers = new Map(); // key -> (value) => void
   const conditional = []; // [element, condition]
   const nameLines = []; // [element, names]
+  const notes = new Map(); // key -> element
 
   const problemLine = (key) =>
     el("p", { id: `${controlId(key)}-problem`, class: "tf-problem", hidden: true });
@@ -138,7 +139,9 @@ export async function buildForm({ catalogue, onChange, importer }) {
     showers.set(field.key, (value) => {
       control.value = value;
     });
-    return fieldBox(field, "div", [labelLine(field), control, helpLine(field)]);
+    const note = el("p", { class: "tf-help tf-told", role: "status" });
+    notes.set(field.key, note);
+    return fieldBox(field, "div", [labelLine(field), control, note, helpLine(field)]);
   }
 
   function checkbox(field) {
@@ -417,6 +420,14 @@ export async function buildForm({ catalogue, onChange, importer }) {
       box.classList.toggle("tf-off", isSingle);
       box.querySelector(".tf-help").firstChild.data = isSingle ? helpWhenOff : help;
       gpuCount.placeholder = isSingle ? "1" : FIELD_WORDS.num_gpus.placeholder;
+    },
+    /** Puts the keyboard on the first control of a set-up, behind the choice of names. */
+    focus() {
+      root.querySelector("#tf-model").focus();
+    },
+    /** Says beside a list what a choice in it has brought; nothing with an empty sentence. */
+    tell(key, sentence) {
+      setText(notes.get(key), sentence);
     },
     /** Marks the control that a refused request names, or none. */
     markError(field) {
