@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from generator.core.card import Card
 from generator.core.memory import Ledger
-from generator.core.run import Case
+from generator.core.run import ZERO_STAGE, Case
 from generator.core.units import format_gb
 
 VerdictName = Literal["fits", "tight", "no"]
@@ -70,6 +70,19 @@ LINE_WORDS = {
 }
 SINGULAR_LINES = ("optimizer_states", "overhead")
 """Lines whose words are one thing in a sentence."""
+SHARDED_FROM_STAGE = {"weights": 3, "master_weights": 1, "gradients": 2, "optimizer_states": 1}
+
+
+def _what_more_would_share(case: Case, ledger: Ledger) -> str:
+    """What a sharded strategy splits as soon as there is a second GPU."""
+    stage = ZERO_STAGE[case.strategy]
+    words = [
+        LINE_WORDS[line]
+        for line, least in SHARDED_FROM_STAGE.items()
+        if stage >= least and getattr(ledger, line)
+    ]
+    shared = " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+    return f"more GPUs would share {shared or 'nothing of it'}"
 
 
 def _what_more_gpus_do(case: Case, ledger: Ledger) -> str:
@@ -78,6 +91,8 @@ def _what_more_gpus_do(case: Case, ledger: Ledger) -> str:
         return "a single GPU has to hold all of it"
     if case.strategy == "ddp":
         return "adding GPUs does not help under DDP, which adds throughput and not capacity"
+    if case.num_gpus == 1:
+        return _what_more_would_share(case, ledger)
     stage = case.zero_stage
     replicated = ledger.activations + ledger.buffers + ledger.overhead
     words = "activations"

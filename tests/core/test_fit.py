@@ -132,6 +132,20 @@ def test_a_tight_fit_says_what_the_driver_offers() -> None:
             "every GPU keeps 46.0 GB of activations and overhead however many there are",
             id="zero-3",
         ),
+        # One GPU holds all of it, and what it holds is not what each of several would.
+        pytest.param("zero-1", 1, "more GPUs would share optimizer state", id="zero-1-on-one-gpu"),
+        pytest.param(
+            "zero-2",
+            1,
+            "more GPUs would share gradients and optimizer state",
+            id="zero-2-on-one-gpu",
+        ),
+        pytest.param(
+            "zero-3",
+            1,
+            "more GPUs would share weights, gradients and optimizer state",
+            id="zero-3-on-one-gpu",
+        ),
     ],
 )
 def test_a_miss_names_the_largest_line_and_what_more_gpus_do(
@@ -145,6 +159,14 @@ def test_a_miss_names_the_largest_line_and_what_more_gpus_do(
     assert (answer.name, answer.share) == ("no", 138 / 80)
     assert answer.reason == (
         "138.0 GB of 80 GB per GPU (172%): optimizer state is 70.0 GB; " + what_more_gpus_do + "."
+    )
+
+
+def test_one_gpu_without_anything_to_shard_is_told_so() -> None:
+    case = replace(FULL, strategy="zero-1", num_gpus=1)
+
+    assert verdict(case, ledger(weights=90), SXM).reason.endswith(
+        "; more GPUs would share nothing of it."
     )
 
 
