@@ -16,8 +16,7 @@ from generator.matrix import Axes, read_axes
 LEDGER = CATALOG_DIR / "permalinks.txt"
 HEADER = """\
 # Every address that this site has published. Lines are only ever added: links in discussions must
-# not break. `python -m generator permalinks --write` appends what is new; `--check` (and a test)
-# proves the rest.
+# not break. `make permalinks` appends what is new; `make check` (and a test) proves the rest.
 """
 HAND_WRITTEN_SKIPPED = ("models", "cards", "overrides")
 
@@ -98,5 +97,5 @@ def main(*, write: bool) -> int:
             sys.stdout.write("permalinks: nothing is new\n")
         return 0
     for line in new:
-        out.write(f"permalinks: {line} is new; run `python -m generator permalinks --write`\n")
+        out.write(f"permalinks: {line} is new; run `make permalinks`\n")
     return 1 if new else 0

@@ -1,6 +1,7 @@
 """Addresses that were published stay: the ledger holds, and a lost address is named."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -47,17 +48,39 @@ def test_addresses_need_no_built_site(tmp_path: Path) -> None:
     assert len(pages) - len(by_hand) == len(catalog.models) + len(catalog.cards) + 2
 
 
+def ledger_without_the_cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A ledger of what is published now, so that nothing else is new, in place of the real one."""
+    catalog = load_catalog()
+    now = permalinks.published(catalog, read_axes(catalog), CATALOG_DIR.parent / "docs")
+    lines = [f"{line}\n" for line in now if line != "page cards/"]
+    ledger = tmp_path / "permalinks.txt"
+    ledger.write_text("".join(lines), encoding="utf-8")
+    monkeypatch.setattr(permalinks, "LEDGER", ledger)
+    return lines
+
+
+def test_a_forgotten_address_fails_the_check_and_names_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    makefile = (CATALOG_DIR.parent / "Makefile").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"^check: checked .*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    assert recipe == "\t@$(PY) -m generator permalinks\n"
+
+    ledger_without_the_cards(tmp_path, monkeypatch)
+    assert permalinks.main(write=False) == 1
+    assert capsys.readouterr().err == "permalinks: page cards/ is new; run `make permalinks`\n"
+
+
 def test_new_addresses_are_added_after_the_checks_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ledger only grows: what enters it must have passed."""
     makefile = (CATALOG_DIR.parent / "Makefile").read_text(encoding="utf-8")
-    assert "\npermalinks: check " in makefile
+    assert "\npermalinks: checked " in makefile
+    assert "\nchecked: venv\n\t@$(PY) -m generator check\n" in makefile
 
-    ledger = tmp_path / "permalinks.txt"
-    lines = [f"{line}\n" for line in permalinks.read_ledger() if line != "page cards/"]
-    ledger.write_text("".join(lines), encoding="utf-8")
-    monkeypatch.setattr(permalinks, "LEDGER", ledger)
+    lines = ledger_without_the_cards(tmp_path, monkeypatch)
+    ledger = permalinks.LEDGER
     assert permalinks.main(write=True) == 0
     assert capsys.readouterr().out == "permalinks: page cards/ is added\n"
     assert ledger.read_text(encoding="utf-8") == "".join([*lines, "page cards/\n"])
