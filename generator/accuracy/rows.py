@@ -13,7 +13,7 @@ from generator.core import params
 from generator.core.catalog import Catalog
 from generator.core.hf_config import model_from_config
 from generator.core.model import Model
-from generator.core.nearest import did_you_mean
+from generator.core.nearest import did_you_mean, is_misspelling
 from generator.core.units import GIB
 from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
@@ -334,6 +334,10 @@ FRAMEWORK_WORDS = (
     *("prime-rl", "trainer", "hf", "opentau"),
 )
 """Tools by which the framework column is understood."""
+LISTED_TOOLS = tuple(
+    sorted({*FRAMEWORK_WORDS} - {"lit-gpt", "lightning", "pytorch", "trainer", "hf"})
+)
+"""Each of them under one name."""
 
 
 def find_framework_fault(text: str) -> str | None:
@@ -343,8 +347,14 @@ def find_framework_fault(text: str) -> str | None:
         word == tool or word.startswith(f"{tool}-") for word in words for tool in FRAMEWORK_WORDS
     ):
         return None
-    hint = next(filter(None, (did_you_mean(word, FRAMEWORK_WORDS) for word in words)), "")
-    return f"names no known tool{hint or '; write tools with their releases'}"
+    # Only of a slip: `my-own-trainer` is no `trainer`.
+    for word in words:
+        if any(is_misspelling(word, tool) for tool in FRAMEWORK_WORDS):
+            return f"names no known tool{did_you_mean(word, FRAMEWORK_WORDS)}"
+    return (
+        "names no known tool; for a script of your own its torch is enough, as torch 2.4; "
+        f"known are {', '.join(LISTED_TOOLS)}"
+    )
 
 
 TRAINERS = ("trl", "accelerate", "trainer", "swift", "xtuner")

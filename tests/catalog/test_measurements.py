@@ -65,6 +65,11 @@ def test_a_sound_row_has_no_findings(measured: Path) -> None:
         ({"gpu": "test-crad-24gb"}, "gpu", 'did you mean "test-card-24gb"'),
         ({"optimizer": "tset_adan"}, "optimizer", "the catalog has no optimizer"),
         ({"framework": "unslot 2024.8"}, "framework", 'known tool; did you mean "unsloth"'),
+        (
+            {"framework": "my-own-trainer 1.0"},
+            "framework",
+            "for a script of your own its torch is enough, as torch 2.4; known are accelerate, ",
+        ),
         ({"method": "qlroa"}, "method", 'unknown value; did you mean "qlora"'),
         ({"strategy": "zero4"}, "strategy", "unknown value; did you mean"),
         ({"attention": "flsh"}, "attention", 'unknown value; did you mean "flash"'),

@@ -73,7 +73,7 @@ def test_a_damaged_row_is_left_out_and_says_why(
     [
         ("loss,Liger", "loss 'Liger' is not known; did you mean \"liger\"?"),
         ("framework,torchtun 0.6", 'no known tool; did you mean "torchtune" or "torch"?'),
-        ("framework,a script", "framework names no known tool; write tools with their releases"),
+        ("framework,a script", "framework names no known tool; for a script of your own its torch"),
     ],
 )
 def test_a_word_that_nobody_knows_is_not_taken_for_the_usual_one(

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from generator.accuracy.rows import LISTED_TOOLS
 from generator.load import CATALOG_DIR
 from generator.measurements.columns import MEMORY, TABLES
 
@@ -29,3 +30,10 @@ def test_a_range_is_told_in_the_digits_that_one_writes() -> None:
     assert told["sequence_length"] == "a whole number from 1 to 16,777,216"
     assert told["params_b"] == "a number in billions from 0.0001 to 100,000"
     assert not [each for table in TABLES for each in table.columns if "e+" in each.expected]
+
+
+def test_the_known_tools_are_described() -> None:
+    text = (CATALOG_DIR / "measurements" / "README.md").read_text(encoding="utf-8")
+    (row,) = (line for line in text.splitlines() if line.startswith("| `framework` |"))
+
+    assert f"known are {', '.join(f'`{tool}`' for tool in LISTED_TOOLS)} |" in row
