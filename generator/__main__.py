@@ -43,7 +43,9 @@ class _Command(argparse.ArgumentParser):
 
 
 def _fields_help() -> str:
-    from generator.request_fields import request_fields
+    import textwrap
+
+    from generator.request_fields import STACK_DEFAULTS, request_fields
 
     found = request_fields()
     width = max(len(field.name) for field in found)
@@ -51,7 +53,7 @@ def _fields_help() -> str:
     for field in found:
         default = f"  [{field.default}]" if field.default else ""
         lines.append(f"  {field.name:{width}}  {field.takes}{default}")
-    return "\n".join([*lines, "", IDS_HELP])
+    return "\n".join([*lines, "", *textwrap.wrap(STACK_DEFAULTS, width=100), "", IDS_HELP])
 
 
 def _objects(stream: IO[str]) -> Iterator[str]:

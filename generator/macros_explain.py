@@ -16,6 +16,7 @@ Text:
 Names:
     THIRTEEN_BILLION              the worked question's model, a count without a shape
     DATASET_TOKENS                size of a data set that the request leaves out
+    STACK_DEFAULTS                where a named stack's own defaults are to be seen
     FIT_SHARE                     largest part of a card's marketed size that still "fits"
     GB, GIB, MIB                  10^9, 2^30 and 2^20 bytes
 """
@@ -37,7 +38,7 @@ from generator.emit import figures
 from generator.emit.figures import STATIC_LINES
 from generator.load import load_catalog
 from generator.macros import MacrosEnvironment, estimate
-from generator.request_fields import request_fields
+from generator.request_fields import STACK_DEFAULTS, request_fields
 
 SOURCES_PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "sources.md"
 THIRTEEN_BILLION = 13_000_000_000
@@ -162,6 +163,7 @@ MACROS = (
 VARIABLES: dict[str, Any] = {
     "THIRTEEN_BILLION": THIRTEEN_BILLION,
     "DATASET_TOKENS": DEFAULT_NUM_TOKENS,
+    "STACK_DEFAULTS": re.sub(r'"(\w+)"', r"`\1`", STACK_DEFAULTS),
     "FIT_SHARE": FIT_PERCENT / 100,
     "GB": GB,
     "GIB": GIB,

@@ -37,6 +37,13 @@ OPEN: Mapping[str, str] = {
 """Defaults that the answer depends on, in words."""
 
 
+STACK_DEFAULTS = (
+    'A named "stack" brings the defaults of its tool in place of these: "assumptions" of the '
+    'answer names them, and "request" has every field as it was taken.'
+)
+"""Goes below the list, whose defaults are those of the generic stack."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestField:
     """One field, as a dotted path."""

@@ -31,6 +31,7 @@ from generator.core.run import (
     Lora,
     Workload,
 )
+from generator.core.stack import Stack
 
 MAX_REQUEST_CHARACTERS = 2_000_000
 MAX_PARAMETERS = 10**14
@@ -532,6 +533,8 @@ def parse(
         notes.append(stack.releases_like(release))
         stack = stack.at_version(release)
     method = _choice("method", filled["method"])
+    if own_defaults := _own_defaults(stack, given, method):
+        notes.append(own_defaults)
     if method == "full" and given.get("lora"):
         notes.append('The lora settings have no effect: method is "full".')
     strategy = _choice("strategy", filled["strategy"])
@@ -623,6 +626,25 @@ def parse(
         filled=filled,
         notes=tuple(notes),
     )
+
+
+def _own_defaults(stack: Stack, given: Mapping[str, object], method: str) -> str:
+    """What a named tool sets in place of the usual default, in a sentence; empty where nothing."""
+    usual: Mapping[str, object] = {**DEFAULTS, **_dotted("lora", DEFAULTS["lora"])}
+    told = {*given, *_dotted("lora", given.get("lora", {}))}
+    own = [
+        f"{name} {json.dumps(value).strip(chr(34))}"
+        for name, value in stack.defaults
+        if name not in told
+        and value != usual.get(name)
+        and not (method == "full" and name.startswith("lora."))
+    ]
+    return f"Own defaults of {stack.name}: {', '.join(own)}." if own else ""
+
+
+def _dotted(group: str, value: object) -> dict[str, object]:
+    """The fields of a group by their whole names: `lora.rank`."""
+    return {f"{group}.{name}": own for name, own in _as_dict(group, value).items()}
 
 
 def _as_dict(name: str, value: object) -> dict[str, object]:

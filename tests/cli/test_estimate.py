@@ -17,7 +17,7 @@ from generator.core.request import (
     RANGES,
 )
 from generator.load import load_catalog
-from generator.request_fields import RequestField, request_fields
+from generator.request_fields import STACK_DEFAULTS, RequestField, request_fields
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG_WITHOUT_HIDDEN_SIZE = {
@@ -189,6 +189,7 @@ def test_the_help_lists_every_field_of_a_request() -> None:
     assert lines["method"] == "full | lora | qlora [full]"
     assert lines["lora.rank"] == "a whole number from 1 to 65,536 [16]"
     assert lines["num_gpus"].endswith("[null, and the strategy picks]")
+    assert STACK_DEFAULTS in " ".join(done.stdout.split())
     given = {"dataset": DATASET_DEFAULTS, **DEFAULTS, **CHOICES, **RANGES, **NUMBER_RANGES}
     for name, own in given.items():
         for field in [f"{name}.{part}" for part in own] if isinstance(own, dict) else [name]:

@@ -449,6 +449,33 @@ def test_the_answer_says_for_which_releases_a_stack_version_stands(catalog: Cata
     assert versioned["per_gpu"] == plain["per_gpu"]
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, ["loss fused, optimizer adamw-8bit, lora.rank 32"]),
+        ({"lora": {"rank": 32}}, ["loss fused, optimizer adamw-8bit"]),
+        # No adapter, no rank of it.
+        ({"method": "full"}, ["loss fused, optimizer adamw-8bit"]),
+        ({"loss": "fused", "optimizer": "adamw", "lora": {"rank": 16}}, []),
+        # What it sets as it is set without it.
+        ({"stack": "unsloth"}, ["loss fused, optimizer adamw-8bit"]),
+        ({"stack": "generic"}, []),
+    ],
+)
+def test_a_named_stack_says_which_defaults_are_its_own(
+    given: dict[str, object], said: list[str], catalog: Catalog
+) -> None:
+    found = answer({**LLAMA, "stack": "axolotl", **given}, catalog)
+    name = "Unsloth" if given.get("stack") == "unsloth" else "axolotl"
+
+    assert [note for note in found["assumptions"] if note.startswith("Own defaults")] == [
+        f"Own defaults of {name}: {each}." for each in said
+    ]
+    again = answer(found["request"], catalog)
+    assert again["per_gpu"] == found["per_gpu"]
+    assert not any(note.startswith("Own defaults") for note in again["assumptions"])
+
+
 def test_adapter_settings_of_a_full_fine_tune_are_said_to_have_no_effect(catalog: Catalog) -> None:
     full = {"model": "llama-3.1-8b"}
     plain = answer(full, catalog)

@@ -11,5 +11,6 @@ def test_the_page_has_a_row_for_every_field() -> None:
         (row,) = (row for row in rows if row.startswith(f"| `{field.name}` |"))
         assert row.count(" | ") == 2
         assert field.default in row
+    assert "A named `stack` brings the defaults of its tool in place of these" in text
     assert "those of 100,000,000 tokens" in text
     assert '`{"config": {...}}`' in text
