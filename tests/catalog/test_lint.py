@@ -472,6 +472,46 @@ def test_a_maker_is_spelt_as_in_the_other_files(root: Path, spelling: str) -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("spelling", "meant"),
+    [
+        ("apache", "apache-2.0"),
+        ("apache-2", "apache-2.0"),
+        ("Apache 2.0", "apache-2.0"),
+        ("Apache License 2.0", "apache-2.0"),
+        ("apahce-2.0", "apache-2.0"),
+        ("MIT", "mit"),
+        ("Open-Thing 1.1", "openthing-1.1"),
+    ],
+)
+def test_a_licence_is_spelt_as_in_the_other_files(root: Path, spelling: str, meant: str) -> None:
+    with_licences(root, spelling, "openthing-1.1", "openthing-1.1")
+    (line,) = findings(root)
+    assert line == (
+        f'catalog/{MODEL}: license: usually spelt otherwise; did you mean "{meant}"?'
+        f' (got "{spelling}") [out-of-range]'
+    )
+
+
+@pytest.mark.parametrize(
+    "license_",
+    ["apache-2.0", "mit", "apache-3.0", "modified-mit", "openthing", "openthing1.2", "x"],
+)
+def test_another_licence_is_free_text(root: Path, license_: str) -> None:
+    with_licences(root, license_, "openthing1.1", "openthing1.1")
+    assert findings(root) == []
+
+
+def with_licences(root: Path, *licences: str) -> None:
+    """The model under the first licence, and a copy of it under each other."""
+    sound = (root / MODEL).read_text(encoding="utf-8")
+    for number, each in enumerate(licences, start=1):
+        text = sound.replace('license = "apache-2.0"', f'license = "{each}"')
+        text = text.replace('"test-1b"', f'"test-{number}b"').replace("Test 1B", f"Test {number}B")
+        text = text.replace('"test"', f'"test-{number}"')
+        (root / "models" / f"test-{number}b.toml").write_text(text, encoding="utf-8")
+
+
 def test_a_key_without_quotes_is_told_once(root: Path) -> None:
     quoted = '"expected.num_parameters" = "config"'
     damage(root, MODEL, quoted, quoted.replace('"', "", 2))
