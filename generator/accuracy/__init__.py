@@ -118,7 +118,8 @@ def main(
     """Score files and print rows and summary of each.
 
     The status is 1 where the collection of this repository no longer meets a bar, unless rows are
-    asked for, and where no file has such rows. A file of one's own is held to no bar.
+    asked for, and where no file has such rows or those asked for were skipped. A file of one's own
+    is held to no bar.
 
     Args:
         files: CSV of memory or throughput measurements, told apart by their columns; the
@@ -129,7 +130,8 @@ def main(
         rows: Which rows to list instead, as `listing.chosen` takes it; None for the summary.
     """
     paths = [Path(file) for file in files] or [OWN_FILE, OWN_FILE.with_name(THROUGHPUT.name)]
-    status, num_listed = 0, 0
+    status = 0
+    listed: list[ListedRow] = []
     for path in paths:
         try:
             request = _Request(
@@ -143,15 +145,24 @@ def main(
         except CatalogProblems as problems:
             for problem in problems.problems:
                 print(f"accuracy: {problem}", file=sys.stderr)
-            found, own_listed = 2, 0
+            found, own_listed = 2, []
         status = max(status, found)
-        num_listed += own_listed
-    if rows is not None and not as_json and not num_listed and not status:
+        listed += own_listed
+    if rows is None or as_json or status:
+        return status
+    if not listed:
         named = " or ".join(map(_shown, paths))
         told = f'no row of {named} has an id that begins with "{rows[:60]}"'
         print(f"accuracy: {told}", file=sys.stderr)
         return 1
-    return status
+    left_out = [row for row in listed if row.is_left_out]
+    asked_for = [row for row in left_out if row.id == rows]
+    if asked_for or len(left_out) == len(listed):
+        told = ", ".join(row.id for row in (asked_for or left_out)[:3])
+        more = ", ..." if len(asked_for or left_out) > 3 else ""
+        print(f"accuracy: not scored, for the reason above: {told[:200]}{more}", file=sys.stderr)
+        return 1
+    return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,15 +183,15 @@ def _shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def _main(asked: _Request, out: IO[str]) -> tuple[int, int]:
-    """Status, and how many rows were listed."""
+def _main(asked: _Request, out: IO[str]) -> tuple[int, list[ListedRow]]:
+    """Status, and the rows that were listed."""
     path, models = asked.path, asked.models
     if not path.is_file():
         print(f"accuracy: there is no file {path}; give a CSV file.", file=sys.stderr)
-        return 2, 0
+        return 2, []
     if models is not None and not models.is_file():
         print(f"accuracy: there is no file {models}; give --models a JSON file.", file=sys.stderr)
-        return 2, 0
+        return 2, []
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         header = [name.strip(' "\r\n') for name in stream.readline(10_000).split(",")]
     if THROUGHPUT_COLUMN in header:
@@ -190,11 +201,12 @@ def _main(asked: _Request, out: IO[str]) -> tuple[int, int]:
         if asked.which is not None and not asked.as_json:
             listed = [throughput_accuracy.listed(row) for row in scored]
             lines = to_lines(listed, asked.which, "tokens/s per GPU", "{:,.0f}".format)
-            return 0, _print_rows(lines, asked, out)
+            _print_rows(lines, asked, out)
+            return 0, chosen(listed, asked.which)
         as_text = throughput_accuracy.to_json if asked.as_json else throughput_accuracy.to_text
         _print_name(asked, out)
         out.write(as_text(scored).rstrip("\n") + "\n")
-        return 0, 0
+        return 0, []
     return _main_memory(asked, out)
 
 
@@ -203,14 +215,13 @@ def _print_name(asked: _Request, out: IO[str]) -> None:
         print(f"{_shown(asked.path)}:", file=out)
 
 
-def _print_rows(lines: Sequence[str], asked: _Request, out: IO[str]) -> int:
+def _print_rows(lines: Sequence[str], asked: _Request, out: IO[str]) -> None:
     if lines:
         _print_name(asked, out)
         print("\n".join(lines), file=out)
-    return len(lines)
 
 
-def _main_memory(asked: _Request, out: IO[str]) -> tuple[int, int]:
+def _main_memory(asked: _Request, out: IO[str]) -> tuple[int, list[ListedRow]]:
     rows, summary = score(asked.path, load_catalog(), models=asked.models or OWN_MODELS)
     held = bars(summary)
     is_own = asked.path.resolve() == OWN_FILE.resolve()
@@ -221,11 +232,12 @@ def _main_memory(asked: _Request, out: IO[str]) -> tuple[int, int]:
         print(file=out)
     elif asked.which is not None:
         listed = [_listed(row) for row in rows]
-        num_lines = _print_rows(to_lines(listed, asked.which, "GiB", "{:.2f}".format), asked, out)
-        shown = {row.id for row in chosen(listed, asked.which)}
+        _print_rows(to_lines(listed, asked.which, "GiB", "{:.2f}".format), asked, out)
+        shown = chosen(listed, asked.which)
         if is_own:
-            _invite([row for row in rows if row.id in shown], out)
-        return 0, num_lines
+            ids = {row.id for row in shown}
+            _invite([row for row in rows if row.id in ids], out)
+        return 0, shown
     else:
         _print_name(asked, out)
         _print_table(summary, held, is_own, out)
@@ -234,7 +246,7 @@ def _main_memory(asked: _Request, out: IO[str]) -> tuple[int, int]:
     missed = [bar.name for bar in held if not bar.is_met] if is_own else []
     if missed:
         print(f"accuracy: not met: {'; '.join(missed)}. {WELCOME}", file=sys.stderr)
-    return 1 if missed else 0, 0
+    return 1 if missed else 0, []
 
 
 def _invite(rows: Sequence[RowScore], out: IO[str]) -> None:

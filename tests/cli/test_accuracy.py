@@ -123,10 +123,31 @@ def test_rows_are_listed_the_worst_first_and_the_skipped_with_their_reason(
     assert "skipped: strategy: single is one GPU" in lines[3]
     assert run(str(path), "--rows", "1") == 0
     assert capsys.readouterr().out.splitlines()[1:] == lines[:1]
-    assert run(str(path), "--rows", "c") == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("c skipped: ")
+    assert run(str(path), "--rows", "c") == 1
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1].startswith("c skipped: ")
+    assert told.err == "accuracy: not scored, for the reason above: c\n"
     assert run(str(path), "--rows", "zz") == 1
     assert f'no row of {path} has an id that begins with "zz"' in capsys.readouterr().err
+
+
+def test_a_skipped_row_is_a_failure_where_it_or_nothing_else_was_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.csv"
+    skipped = f"{ROW},12,false".replace("H100,1,", "H100,2,", 1)
+    sound = f"{ROW},12,false".replace("a,", "r-1b,", 1)
+    rows = [skipped.replace("a,", f"{name},", 1) for name in ("r-1", "s-1", "s-2", "s-3", "s-4")]
+    sound = sound.replace(",bf16,bf16,", ",fp32,fp32,", 1)
+    path.write_text("\n".join([MEMORY, sound, *rows, ""]), encoding="utf-8")
+    assert run(str(path), "--rows", "r") == 0
+    assert run(str(path), "--rows", "all") == 0
+    assert capsys.readouterr().err == ""
+    # An id that others begin with, too.
+    assert run(str(path), "--rows", "r-1") == 1
+    assert capsys.readouterr().err.endswith("for the reason above: r-1\n")
+    assert run(str(path), "--rows", "s") == 1
+    assert capsys.readouterr().err.endswith("for the reason above: s-1, s-2, s-3, ...\n")
 
 
 def test_without_a_file_a_row_of_either_is_found(capsys: pytest.CaptureFixture[str]) -> None:
