@@ -35,7 +35,8 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
                 path=document.path,
                 key="expected",
                 message="missing; add the published number of parameters and its source. The core "
-                f"counts {counted:,}",
+                f"counts {counted:,}; where the published one is this rounded, put this in and the "
+                "published one as its note",
                 code="missing-field",
             )
         elif expected.num_parameters != counted:

@@ -542,6 +542,24 @@ def test_a_model_says_how_many_parameters_it_has(root: Path) -> None:
     assert "expected 256911360, as the core counts from the config, got 256911361" in line
 
 
+def test_without_a_published_total_the_way_for_a_rounded_one_is_told(root: Path) -> None:
+    published = '[expected]\nnum_parameters = 256_911_360\nmatch = "exact"\n'
+    damage(root, MODEL, '"expected.num_parameters" = "config"\n', "")
+    damage(root, MODEL, published, "")
+    (line,) = findings(root)
+    assert line == (
+        f"catalog/{MODEL}: expected: missing; add the published number of parameters and its"
+        " source. The core counts 256,911,360; where the published one is this rounded, put this"
+        " in and the published one as its note [missing-field]"
+    )
+    # That way passes.
+    rounded = published.replace('"exact"', '"matches_card"\nnote = "0.3B on the model card."')
+    cite = 'config = "config"\n'
+    damage(root, MODEL, cite, f'{cite}"expected.num_parameters" = "config"\n')
+    damage(root, MODEL, "[sources.config]\n", f"{rounded}\n[sources.config]\n")
+    assert findings(root) == []
+
+
 def test_two_files_cannot_share_a_name(root: Path) -> None:
     text = (root / CARD).read_text(encoding="utf-8").replace("test-card-24gb", "zz-24gb")
     text = text.replace("Test Card 24 GB", "Another Card")
