@@ -253,8 +253,8 @@ class Calculator {
   }
 
   /**
-   * What a stack sets by itself takes the place of what is usual, or of what the stack before it had
-   * set; never of what the visitor chose. What has changed is told at the control.
+   * What a stack sets by itself takes the place of what is usual, or of what the stack before it
+   * had set; never of what the visitor chose. What has changed is told at the control.
    */
   #chooseStack(id) {
     const stackOf = (wanted) => this.catalogue.stacks.find((stack) => stack.id === wanted);
