@@ -43,7 +43,7 @@ accuracy: venv  ## Score the estimates against measurements (FILE=...csv, ROWS=a
 test: venv npm chromium build  ## All tests, the browser's included (ARGS=... goes to pytest)
 	@# What measures time has the machine to itself; 5 says that ARGS chose nothing of a part.
 	@$(PY) -m pytest -m alone $(or $(ARGS),tests/browser); alone=$$?; \
-	$(PY) -m pytest -m "not alone" --numprocesses 3 \
+	$(PY) -m pytest -m "not alone" --numprocesses auto --maxprocesses 4 \
 		--dist worksteal $(ARGS); others=$$?; \
 	case "$$alone $$others" in "0 0" | "0 5" | "5 0") ;; \
 		"5 5") echo 'ARGS chose no test; it takes what pytest does, as ARGS=tests/cli or ARGS="-k lora"'; exit 1 ;; \
