@@ -137,7 +137,8 @@ def test_hours_and_money_are_those_of_the_data_set_and_the_price(
     [
         pytest.param(4096, "fits", None, id="all-fits"),
         pytest.param(8192, "fits", "The upper end of the range would not fit.", id="upper-end"),
-        pytest.param(16384, "no", "The lower end of the range would fit.", id="lower-end"),
+        pytest.param(13312, "no", "The lower end of the range would fit.", id="lower-end"),
+        pytest.param(16384, "no", "The lower end of the range would be tight.", id="tight-end"),
         pytest.param(32768, "no", None, id="nothing-fits"),
     ],
 )

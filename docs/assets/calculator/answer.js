@@ -1,6 +1,6 @@
 /* The answer to one request: verdict, breakdown, what would change it, and what it rests on. */
 
-import { phaseName, sequenceCurve } from "./charts.js";
+import { FIT_SHARE, phaseName, sequenceCurve } from "./charts.js";
 import { el } from "./dom.js";
 import { COMPONENTS, FIELD_WORDS, VERDICTS } from "./fields.js";
 import {
@@ -47,8 +47,10 @@ function otherEnd({ card, low, high, request }) {
     request.stack === "generic" ? " Naming the training stack below narrows the range." : "";
   if (card.verdict === "fits" && high > card.memory_usable_bytes)
     return `The upper end of the range would not fit.${narrower}`;
-  if (card.verdict === "no" && low <= card.memory_usable_bytes)
+  if (card.verdict === "no" && low <= FIT_SHARE * card.memory_marketed_bytes)
     return `The lower end of the range would fit.${narrower}`;
+  if (card.verdict === "no" && low <= card.memory_usable_bytes)
+    return `The lower end of the range would be tight.${narrower}`;
   return null;
 }
 

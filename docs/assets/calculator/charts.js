@@ -5,7 +5,7 @@ import { el, svg } from "./dom.js";
 import { COMPONENTS } from "./fields.js";
 import { count, gb, gbNumber, shortTokens } from "./format.js";
 
-const FIT_SHARE = 0.95;
+export const FIT_SHARE = 0.95;
 
 const PHASES = Object.freeze({
   forward: "Forward",
