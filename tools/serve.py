@@ -22,7 +22,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -119,6 +119,11 @@ class SiteServer(ThreadingHTTPServer):
         self.server_close()
         if self._thread is not None:
             self._thread.join()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print what went wrong, unless it is only that a browser has gone."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def warm(self) -> None:
         """Compress the large files now, so that no first visitor waits for it."""

@@ -2,7 +2,7 @@
 // which compares it with the core.
 
 import axe from "axe-core";
-import { allowClipboard, parameters, report, withPage } from "./harness.mjs";
+import { allowClipboard, parameters, press, report, withPage } from "./harness.mjs";
 import { READ_MS, WINDOW_MS, timeChanges, watchScripts } from "./speed.mjs";
 
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -148,7 +148,10 @@ const scenarios = {
       const [links, told] = [[], []];
       for (const name of parameters.stacks) {
         await page.getByLabel("Training stack").selectOption({ label: name });
-        await page.waitForTimeout(400); // the address follows with a delay
+        await page.waitForFunction(() => {
+          const { shown, busy } = document.getElementById("tf-calculator").dataset;
+          return busy === undefined && location.hash === `#${shown}`;
+        });
         links.push(await page.evaluate(() => location.hash.slice(1)));
         told.push(await page.locator("[data-field=stack] .tf-told").innerText());
       }
@@ -164,7 +167,7 @@ const scenarios = {
       await shown(page, parameters.link);
       const first = await read(page);
       const setups = await page.evaluate(() => globalThis.seenSetups);
-      await page.getByLabel("ZeRO-3 / FSDP").check();
+      await press(page.getByLabel("ZeRO-3 / FSDP"));
       await page.getByRole("textbox", { name: "Number of GPUs" }).fill("8");
       await page.getByRole("textbox", { name: "Sequence length" }).fill("8k");
       await shown(page, parameters.changed);
@@ -190,11 +193,11 @@ const scenarios = {
       };
       await page.goto(address(`#${parameters.kept}`));
       await shown(page, parameters.kept);
-      await page.getByRole("button", { name: "Keep this set-up" }).click();
-      await page.getByLabel("LoRA", { exact: true }).check();
+      await press(page.getByRole("button", { name: "Keep this set-up" }));
+      await press(page.getByLabel("LoRA", { exact: true }));
       await shown(page, parameters.changed);
       const compared = await rowsOf(parameters.both);
-      await page.getByRole("button", { name: "Swap" }).click();
+      await press(page.getByRole("button", { name: "Swap" }));
       await shown(page, parameters.kept);
       const swapped = await readTable();
       await page.goto("about:blank");
@@ -202,7 +205,7 @@ const scenarios = {
       await shown(page, parameters.changed);
       await page.locator(".tf-compare").waitFor();
       const reopened = await readTable();
-      await page.getByRole("button", { name: "Stop comparing" }).click();
+      await press(page.getByRole("button", { name: "Stop comparing" }));
       await page.waitForFunction((wanted) => location.hash === `#${wanted}`, parameters.changed);
       return { compared, swapped, reopened, ...record };
     });
@@ -215,7 +218,7 @@ const scenarios = {
       await shown(page, parameters.link);
       const button = page.locator(".tf-changes button").nth(parameters.index);
       const promised = await button.evaluate((node) => node.parentElement.innerText);
-      await button.click();
+      await press(button);
       await page.waitForFunction(
         (before) =>
           ![undefined, before].includes(document.getElementById("tf-calculator").dataset.shown),
@@ -308,7 +311,7 @@ const scenarios = {
   async pasted_models() {
     return withPage(async (page, record) => {
       await page.goto(address());
-      await page.getByText("Paste or drop").click();
+      await press(page.getByText("Paste or drop"));
       const outcomes = [];
       for (const text of parameters.texts) {
         const area = page.getByLabel("config.json, or a file");
@@ -346,7 +349,7 @@ const scenarios = {
       const session = await context.newCDPSession(page);
       await session.send("Performance.enable");
       await page.goto(address());
-      await page.getByText("Paste or drop").click();
+      await press(page.getByText("Paste or drop"));
       const outcomeOf = async (give) => {
         await page.evaluate(() => {
           const area = document.getElementById("tf-config");
@@ -425,8 +428,8 @@ const scenarios = {
     return withPage(async (page, record) => {
       await page.goto(address(`#${parameters.link}`));
       await shown(page, parameters.link);
-      await page.getByText("Launch configuration").click();
-      await page.getByText("Paste or drop").click();
+      await press(page.getByText("Launch configuration"));
+      await press(page.getByText("Paste or drop"));
       const area = page.getByLabel("config.json, or a file");
       const outcomes = {};
       for (const tool of parameters.tools) {
@@ -440,7 +443,7 @@ const scenarios = {
         const notice = await page.locator(".tf-more .tf-notice").allTextContents();
         outcomes[tool] = { files: await files.count(), text: text ?? null, notice };
         if (text === undefined) continue;
-        await page.getByRole("button", { name: "Reset" }).click();
+        await press(page.getByRole("button", { name: "Reset" }));
         await shown(page, parameters.start);
         await area.fill("");
         await area.fill(text);
@@ -457,7 +460,7 @@ const scenarios = {
       await allowClipboard(context);
       await page.goto(address(`#${parameters.link}`));
       await shown(page, parameters.link);
-      await page.getByRole("button", { name: "Copy embed code" }).click();
+      await press(page.getByRole("button", { name: "Copy embed code" }));
       await page.getByText("HTML for your page copied").waitFor();
       const snippet = await page.evaluate(() => navigator.clipboard.readText());
       const host = await context.newPage();
@@ -512,8 +515,8 @@ const scenarios = {
       await page.waitForFunction(
         () => document.getElementById("tf-calculator").dataset.shown !== undefined,
       );
-      await page.getByText("Paste or drop").click();
-      await page.getByText("Launch configuration").click();
+      await press(page.getByText("Paste or drop"));
+      await press(page.getByText("Launch configuration"));
       await page.locator("[data-tf-file]").first().waitFor({ timeout: ANSWER_TIMEOUT_MS });
       await page.evaluate(() => {
         const heading = document.getElementById("calculator");
@@ -637,15 +640,15 @@ const scenarios = {
         await page.goto("about:blank");
         await page.goto(address(`#${parameters.link}`));
         await shown(page, parameters.link);
-        await page.getByLabel("LoRA", { exact: true }).check();
-        await page.getByText("Paste or drop").click();
+        await press(page.getByLabel("LoRA", { exact: true }));
+        await press(page.getByText("Paste or drop"));
         await page.getByLabel("config.json, or a file").fill("zero_optimization:\n  stage: 2\n");
         await page.getByText("Read as a DeepSpeed file").waitFor();
-        await page.getByText("Launch configuration").click();
+        await press(page.getByText("Launch configuration"));
         await page.locator("[data-tf-file]").first().waitFor();
-        await page.getByRole("button", { name: "Keep this set-up" }).click();
+        await press(page.getByRole("button", { name: "Keep this set-up" }));
         await page.getByRole("textbox", { name: "LoRA rank" }).fill("no number");
-        await page.getByRole("combobox", { name: "Card" }).click();
+        await press(page.getByRole("combobox", { name: "Card" }));
         await page.locator("[role=option]").first().waitFor();
         await judge(`whole ${colorScheme}`, options);
         if (!(await page.locator("[role=option]").first().isVisible()))

@@ -66,6 +66,15 @@ export async function allowClipboard(context) {
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
 }
 
+/**
+ * Clicks, or taps, once nothing moves any more: an answer that arrives between the press and its
+ * release moves what lies below it away from the pointer, and the click is lost.
+ */
+export async function press(locator, { isTap = false } = {}) {
+  await locator.page().waitForFunction(() => document.querySelector("[data-busy]") === null);
+  await (isTap ? locator.tap() : locator.click());
+}
+
 /** A browser with the profile of a folder, which outlives it: what a visit left is there. */
 export function openProfile(folder) {
   return browserType(BROWSER).launchPersistentContext(folder, launchOptions(BROWSER));

@@ -1,6 +1,6 @@
 // The site as readers meet it who see, move, or wait differently. `scenario` names what to do.
 
-import { parameters, report, withPage } from "./harness.mjs";
+import { parameters, press, report, withPage } from "./harness.mjs";
 
 const ANSWER_TIMEOUT_MS = 60_000;
 const LINK = "v=1&model=llama-3.1-8b&strategy=zero-3&num_gpus=8";
@@ -47,11 +47,11 @@ const scenarios = {
           });
         await page.goto(address(`calculator/#${LINK}`));
         await shown(page, LINK);
-        await page.getByText("Paste or drop").tap();
-        await page.getByText("Launch configuration").tap();
+        await press(page.getByText("Paste or drop"), { isTap: true });
+        await press(page.getByText("Launch configuration"), { isTap: true });
         await page.locator("[data-tf-file]").first().waitFor();
-        await page.getByRole("button", { name: "Keep this set-up" }).tap();
-        await page.getByLabel("QLoRA", { exact: true }).tap();
+        await press(page.getByRole("button", { name: "Keep this set-up" }), { isTap: true });
+        await press(page.getByLabel("QLoRA", { exact: true }), { isTap: true });
         await shown(page, parameters.changed);
         const answered = {
           overflow: await overflow(),
@@ -138,7 +138,7 @@ const scenarios = {
           page: await page.evaluate(() => getComputedStyle(document.body).backgroundColor),
         };
         const box = page.getByRole("combobox", { name: "Card" });
-        await box.click();
+        await press(box);
         await box.press("ArrowDown");
         await page.locator("[role=option][aria-selected=true]").waitFor();
         calculator.selected = await look("[role=option][aria-selected=true]");

@@ -155,6 +155,20 @@ def test_head_tells_the_length_without_a_body(server: SiteServer) -> None:
     assert (response.status, response.headers["Content-Length"], body) == (200, "20", b"")
 
 
+@pytest.mark.parametrize(
+    ("error", "is_told"), [(ConnectionResetError("gone"), False), (ValueError("a fault"), True)]
+)
+def test_only_a_fault_of_the_server_itself_is_printed(
+    server: SiteServer, capsys: pytest.CaptureFixture[str], error: Exception, is_told: bool
+) -> None:
+    try:
+        raise error
+    except type(error):
+        server.handle_error(None, ("127.0.0.1", 1))
+
+    assert (str(error) in capsys.readouterr().err) == is_told
+
+
 @pytest.mark.parametrize("port", ["99999", "-1", "abc", "8000.5"])
 def test_what_is_no_port_is_refused_in_words(
     port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

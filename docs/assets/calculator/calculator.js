@@ -68,7 +68,7 @@ class Calculator {
     await nextTask();
     document.documentElement.classList.remove("tf-has-link");
     if (this.#readLink()) this.#compute();
-    else this.#showDefault();
+    else this.#whileBusy(this.#showDefault());
     if (this.view !== "compact") this.#buildForm();
     this.engine.listen({
       onProgress: (progress) => this.#showProgress(progress),
@@ -327,9 +327,19 @@ class Calculator {
     return { ...toCostRequest(state), op: "page", sequence_lengths: this.curveLengths };
   }
 
-  async #compute() {
-    const { state } = this;
-    clearTimeout(this.solveTimer);
+  #compute() {
+    this.#whileBusy(this.#answer(this.state));
+  }
+
+  /** `data-busy` stands on the calculator until nothing more will come of the latest work. */
+  async #whileBusy(work) {
+    this.work = work;
+    this.root.dataset.busy = "true";
+    await work;
+    if (this.work === work) delete this.root.dataset.busy;
+  }
+
+  async #answer(state) {
     if (this.engine.state !== "ready") this.#wait();
     let page;
     try {
@@ -346,9 +356,9 @@ class Calculator {
       this.#showRefusal(page.error);
       return;
     }
-    this.#show(page, state);
-    this.solveTimer = setTimeout(() => this.#solve(state), SOLVE_DELAY_MS);
+    const showing = this.#show(page, state);
     this.#say(answer.summary(page.estimate, this.#card()));
+    await Promise.all([showing, this.#solve(state)]);
   }
 
   /** Tells a screen reader, once the typing has stopped. */
@@ -358,6 +368,8 @@ class Calculator {
   }
 
   async #solve(state) {
+    await new Promise((resolve) => setTimeout(resolve, SOLVE_DELAY_MS));
+    if (this.state !== state) return;
     if (this.#cardOf(state) === null) {
       this.solveBox.replaceChildren();
       return;
