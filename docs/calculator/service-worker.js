@@ -2,7 +2,9 @@
 
    Its reach is its own folder: the calculator's page, that page's worker, and what the two load.
    The rules:
-   - a file whose name changes with its content comes from the cache, where it is there;
+   - a file whose name changes with its content comes from the cache, where it is there; before
+     that from the browser's own one, since Chromium keeps the machine code that it made of a file
+     only with what it fetched itself;
    - everything else comes from the network, and from the cache only where there is no network, so
      that nobody online ever sees a page or a list of files that is out of date;
    - the cache holds exactly what the last complete visit used. The page lists it; what an older
@@ -43,8 +45,14 @@ self.addEventListener("fetch", (event) => {
   event.respondWith(isNamedByContent(url) ? fromCache(request) : fromNetwork(request));
 });
 
-async function fromCache(request) {
-  return (await (await caches.open(CACHE_NAME)).match(request.url)) ?? fetch(request);
+async function fromCache({ url }) {
+  try {
+    const own = await fetch(url, { cache: "only-if-cached", mode: "same-origin" });
+    if (own.ok) return own;
+  } catch {
+    // It is not there any more.
+  }
+  return (await (await caches.open(CACHE_NAME)).match(url)) ?? fetch(url);
 }
 
 async function fromNetwork(request) {

@@ -14,13 +14,14 @@ try {
   await context.close();
 }
 
-async function visit({ link, query = "", isSettling, isDamaging, isTimed }) {
+async function visit({ link, query = "", isSettling, isDamaging, isTimed, isForgetful }) {
   const page = await context.newPage();
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text());
   });
+  if (isForgetful) await forgetFetched(page);
   if (isTimed) await page.waitForTimeout(WINDOW_MS);
   await page.goto(`${parameters.url}calculator/${query}#${link}`);
   await page.waitForFunction(
@@ -52,6 +53,13 @@ function held(page) {
     }
     return found;
   });
+}
+
+/** Empties the browser's own cache of what it fetched; what scripts have kept stays. */
+async function forgetFetched(page) {
+  const session = await context.newCDPSession(page);
+  await session.send("Network.clearBrowserCache");
+  await session.detach();
 }
 
 /** Puts nonsense in the place of Python's kept memory. */

@@ -97,6 +97,20 @@ def test_after_one_visit_it_answers_without_a_network(
     assert visited.result["errors"] == []
 
 
+@pytest.mark.only_chromium
+def test_without_a_network_it_needs_nothing_of_the_browser_s_own_cache(
+    browse: RunNode, visited: Visited, catalog: Catalog
+) -> None:
+    [second] = browse(
+        SCRIPT,
+        profile=str(visited.profile),
+        url=visited.url,
+        visits=[{"link": link_of(SECOND), "isForgetful": True}],
+    )
+
+    assert second["totalBytes"] == total(catalog, SECOND)
+
+
 def test_a_later_visit_takes_the_new_release_and_leaves_nothing_of_the_old(
     browse: RunNode, site_copy: Path, catalog: Catalog, tmp_path: Path
 ) -> None:
