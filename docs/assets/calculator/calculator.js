@@ -340,7 +340,11 @@ class Calculator {
   }
 
   async #answer(state) {
-    if (this.engine.state !== "ready") this.#wait();
+    if (this.engine.state !== "ready") {
+      this.#wait();
+      // The table of the page's own answer is there to be filled with the new figures.
+      if (this.view !== "compact") this.#showGrid(new Slices());
+    }
     let page;
     try {
       page = await this.engine.ask("page", this.#question(state));
