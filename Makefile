@@ -39,15 +39,20 @@ accuracy: venv  ## Score the estimates against measurements (FILE=...csv, ROWS=a
 
 ##@ Check
 
+# Many tests at a time; what measures time has the machine to itself. The build uses one processor,
+# so what needs no site is tested meanwhile.
+MANY := --numprocesses auto --maxprocesses 4 --dist worksteal
+
 .PHONY: test
-test: venv npm chromium build  ## All tests, the browser's included (ARGS=... goes to pytest)
-	@# What measures time has the machine to itself; 5 says that ARGS chose nothing of a part.
-	@$(PY) -m pytest -m alone $(or $(ARGS),tests/browser); alone=$$?; \
-	$(PY) -m pytest -m "not alone" --numprocesses auto --maxprocesses 4 \
-		--dist worksteal $(ARGS); others=$$?; \
-	case "$$alone $$others" in "0 0" | "0 5" | "5 0") ;; \
-		"5 5") echo 'ARGS chose no test; it takes what pytest does, as ARGS=tests/cli or ARGS="-k lora"'; exit 1 ;; \
-		*) exit 1 ;; esac
+test: venv npm chromium  ## All tests, the browser's included (ARGS=... goes to pytest)
+	@$(MAKE) --no-print-directory build & site=$$!; \
+	tests() { $(PY) -m pytest "$$@"; case $$? in 0) any=1 ;; 5) ;; *) any=1 failed=1 ;; esac; }; \
+	tests -m "not site and not browser" $(MANY) $(ARGS); \
+	wait $$site || { echo 'the site could not be built: its tests did not run'; exit 1; }; \
+	tests -m alone $(or $(ARGS),tests/browser); \
+	tests -m "(site or browser) and not alone" $(MANY) $(or $(ARGS),tests/site tests/browser); \
+	[ "$$any" ] || { echo 'ARGS chose no test; it takes what pytest does, as ARGS=tests/cli or ARGS="-k lora"'; exit 1; }; \
+	[ -z "$$failed" ]
 
 .PHONY: test-firefox
 test-firefox: venv npm firefox build  ## All browser tests that Firefox can run; `make test` has a few of them
@@ -55,7 +60,7 @@ test-firefox: venv npm firefox build  ## All browser tests that Firefox can run;
 
 .PHONY: test-quick
 test-quick: venv  ## The tests that need neither a built site nor a browser
-	@$(PY) -m pytest -m "not browser" --ignore tests/site $(ARGS)
+	@$(PY) -m pytest -m "not browser and not site" $(ARGS)
 
 .PHONY: test-tools
 test-tools: venv .venv-tools/.installed  ## Exported launch files against the tools' own parsers (5 GB)

@@ -12,10 +12,10 @@ import yaml
 
 from generator.core.card import Card
 from generator.emit import badges
+from generator.emit.by_hand import address_of, pages_by_hand
 from generator.emit.facts import ModelFacts
 from generator.tables.view import ModelView
 
-NOT_PAGES = ("models", "cards", "api", "assets", "overrides")
 FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 
 HEAD = """\
@@ -43,20 +43,13 @@ def robots_txt(site_url: str) -> str:
 def hand_written(docs_dir: Path) -> list[tuple[str, str, str]]:
     """Address, title and description of each hand-written page that has both, by address."""
     found = []
-    for path in docs_dir.rglob("*.md"):
-        relative = path.relative_to(docs_dir)
-        if relative.parts[0] in NOT_PAGES:
-            continue
+    for path in pages_by_hand(docs_dir):
         match = FRONT_MATTER.match(path.read_text(encoding="utf-8"))
         fields = yaml.safe_load(match[1]) if match else {}
         if not fields.get("title") or not fields.get("description"):
             continue
-        parts = [*relative.with_suffix("").parts]
-        if parts[-1] == "index":
-            parts.pop()
-        found.append(
-            ("".join(f"{part}/" for part in parts), fields["title"], fields["description"])
-        )
+        address = address_of(path.relative_to(docs_dir))
+        found.append((address, fields["title"], fields["description"]))
     return sorted(found)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from generator.core.catalog import Catalog
+from generator.emit.by_hand import address_of, pages_by_hand
 from generator.load import CATALOG_DIR, load_catalog
 from generator.matrix import Axes, read_axes
 
@@ -18,7 +19,6 @@ HEADER = """\
 # Every address that this site has published. Lines are only ever added: links in discussions must
 # not break. `make permalinks` appends what is new; `make check` (and a test) proves the rest.
 """
-HAND_WRITTEN_SKIPPED = ("models", "cards", "overrides")
 
 
 def published(catalog: Catalog, axes: Axes, docs: Path) -> list[str]:
@@ -26,23 +26,16 @@ def published(catalog: Catalog, axes: Axes, docs: Path) -> list[str]:
     pages = [f"page models/{model_id}/" for model_id in catalog.models]
     pages += [f"page cards/{card_id}/" for card_id in catalog.cards]
     pages += ["page models/", "page cards/"]
-    for path in docs.rglob("*.md"):
-        relative = path.relative_to(docs)
-        if relative.parts[0] not in HAND_WRITTEN_SKIPPED and path.stem != "404":
-            pages.append(f"page {_address(relative)}")
+    pages += [
+        f"page {address_of(path.relative_to(docs)) or './'}"
+        for path in pages_by_hand(docs)
+        if path.stem != "404"
+    ]
     rows = [f"row-method {method}" for method in axes.methods]
     rows += [f"row-optimizer {optimizer.id}" for optimizer in axes.optimizers]
     rows += [f"row-strategy {strategy}" for strategy in axes.strategies]
     rows += [f"row-card {card.id}" for card in axes.cards]
     return sorted(set(pages)) + sorted(set(rows))
-
-
-def _address(relative: Path) -> str:
-    """Address of a Markdown page: `explain/units.md` is `explain/units/`."""
-    parts = list(relative.with_suffix("").parts)
-    if parts[-1] == "index":
-        parts.pop()
-    return "/".join([*parts, ""]) if parts else "./"
 
 
 def redirected(catalog: Catalog, axes: Axes) -> list[str]:

@@ -17,6 +17,15 @@ from tests.site.html import Page, read_pages
 MODELS = ["llama-3.1-8b", "qwen3-30b-a3b", "llama-3.1-405b"]
 
 
+SITE_TESTS_DIR = Path(__file__).resolve().parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(SITE_TESTS_DIR):
+            item.add_marker(pytest.mark.site)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Generated:
     """What one run of the generator wrote, and from what."""
