@@ -59,7 +59,7 @@ test-firefox: venv npm firefox build  ## All browser tests that Firefox can run;
 	@FIREFOX=all $(PY) -m pytest tests/browser -k "[firefox" $(ARGS)
 
 .PHONY: test-quick
-test-quick: venv  ## The tests that need neither a built site nor a browser
+test-quick: venv  ## The tests that need neither a built site nor a browser (ARGS=tests/cli)
 	@$(PY) -m pytest -m "not browser and not site" $(ARGS)
 
 .PHONY: test-tools

@@ -379,6 +379,8 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
     shown = own_id[:LONGEST_ID]
     if not ID_PATTERN.fullmatch(own_id) or len(own_id) > LONGEST_ID:
         lower = re.sub(r"[^a-z0-9.]+", "-", shown.lower()).strip("-.")
+        if kind == "card" and not CARD_ID.fullmatch(lower):
+            lower += "-24gb"
         hint = f"; for example {lower}" if ID_PATTERN.fullmatch(lower) else ""
         return _refuse(
             f'"{shown}" is no id; use parts of a-z and 0-9 joined by single - or ., '
@@ -412,7 +414,7 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
         )
     sys.stdout.write("To fill in:\n")
     sys.stdout.writelines(f"  - {place}\n" for place in _left_open(text))
-    sys.stdout.write("Then run `make check`.\n")
+    sys.stdout.write("Then run `make check`; where it asks for it, `make permalinks`.\n")
     return 0
 
 

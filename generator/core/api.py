@@ -132,6 +132,12 @@ def _assumptions(request: Request, case: Case) -> list[str]:
         if case.num_gpus not in card.allowed_gpu_counts:
             counts = ", ".join(str(count) for count in gpu_counts(card))
             notes.append(f"The tables list {card.name} in counts of {counts}.")
+    limit = case.model.context_length
+    if limit is not None and case.workload.sequence_length > limit:
+        notes.append(
+            f"{case.workload.sequence_length:,} tokens are beyond the model's own context of "
+            f"{limit:,}: the memory holds, what it learns there may not."
+        )
     notes.extend(request.notes)
     notes.append("CPU and NVMe offload are not modelled.")
     notes.extend(case.model.notes)

@@ -198,6 +198,13 @@ def _check_fields(
             key = str(name)[:80]
             word = FIELD_WORDS.get(key.lower(), "")
             names = (*known, *beside)
+            if key in ("architectures", "model_type"):
+                raise TrainfitError(
+                    "unknown-field",
+                    prefix + key,
+                    f"{key} is a field of a config.json, which stands in the request as "
+                    '{"model": {"config": {...}}}.',
+                )
             if word not in ("", prefix + key):
                 hint = f"; here it is called {word}."
             elif key.lower() in WITHOUT_EFFECT:

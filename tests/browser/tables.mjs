@@ -54,7 +54,7 @@ const scenarios = {
       await page.goto(address(`models/${parameters.model}/#${parameters.row}`));
       // A row that is far away has no text yet.
       await page.waitForFunction(() => document.querySelector("tr.tf-target > td")?.innerText);
-      return {
+      const found = {
         marked: await page.evaluate(() =>
           [...document.querySelectorAll("tr.tf-target > *")].map((cell) => cell.innerText.trim()),
         ),
@@ -63,8 +63,15 @@ const scenarios = {
           const box = document.querySelector("tr.tf-target").getBoundingClientRect();
           return box.top > 0 && box.bottom < innerHeight;
         }),
-        ...record,
       };
+      await choose(page, "length", "8192");
+      const later = await page.evaluate(() => ({
+        marked: [...document.querySelectorAll(".tf-target")].map((each) => each.id || each.localName),
+        outcomes: [...document.querySelectorAll("details.tf-strategy > summary span")].map(
+          (each) => each.textContent,
+        ),
+      }));
+      return { ...found, later, ...record };
     });
   },
 
@@ -101,6 +108,9 @@ const scenarios = {
       await page.waitForSelector(`.tf-picker option[value="${parameters.card}"]`, { state: "attached" });
       await page.selectOption(".tf-picker [name=card]", parameters.card);
       await page.selectOption(".tf-picker [name=method]", parameters.method);
+      await page.fill(".tf-picker [name=model]", parameters.unknown);
+      await page.press(".tf-picker [name=model]", "Tab");
+      await page.getByText("No such model in the catalog").waitFor();
       await page.fill(".tf-picker [name=model]", parameters.typed);
       await page.press(".tf-picker [name=model]", "Enter");
       await page.waitForSelector(".tf-target");

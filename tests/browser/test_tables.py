@@ -69,6 +69,8 @@ def test_an_address_of_another_optimizer_s_row_shows_and_marks_it(
     assert shown(answer) in result["marked"]
     assert result["card"] == "H100 SXM5"
     assert result["isInView"]
+    assert result["later"]["marked"] == ["tr", row], "another length keeps the row"
+    assert set(result["later"]["outcomes"]) == {""}, "they are of the length as written"
     assert_quiet(result, site_url)
 
 
@@ -174,6 +176,7 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
         SCRIPT,
         scenario="picker",
         url=site_url,
+        unknown="Llama 5",  # not the 5 of 65B
         typed="meta-llama/Llama-3.3-70B-Instruct",
         method="full",
         card="b200-sxm-180gb",

@@ -70,6 +70,13 @@ def test_a_card_without_flash_attention_says_which_kernel_stands_in() -> None:
     assert not mentions(card="h100-sxm-80gb")
 
 
+@pytest.mark.parametrize(("length", "is_told"), [(131_072, False), (131_073, True)])
+def test_a_length_beyond_the_model_s_context_is_told(length: int, is_told: bool) -> None:
+    notes = " ".join(answer({**LLAMA, "sequence_length": length}, CATALOG)["assumptions"])
+
+    assert ("131,073 tokens are beyond the model's own context of 131,072" in notes) == is_told
+
+
 def test_gradients_that_are_never_whole_are_still_sent_in_16_bit() -> None:
     request = {"model": {"num_parameters": 13 * 10**9}, "optimizer": "lomo", "strategy": "ddp"}
     lomo = answer({**request, "num_gpus": 4, "gradient_accumulation_steps": 1}, CATALOG)

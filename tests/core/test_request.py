@@ -245,6 +245,8 @@ def test_a_fault_names_its_field(
     ("fields", "field", "said"),
     [
         ({"lora": {"r": 8}}, "lora.r", "no field 'r'; here it is called lora.rank."),
+        ({"architectures": ["x"]}, "architectures", 'stands in the request as {"model": {"config"'),
+        ({"model": {"model_type": "x"}}, "model.model_type", "is a field of a config.json"),
         ({"lora_rank": 8}, "lora_rank", "here it is called lora.rank."),
         ({"Batch_Size": 8}, "Batch_Size", "here it is called micro_batch_size."),
         ({"lora": {"rnk": 8}}, "lora.rnk", 'did you mean "rank"?'),

@@ -319,7 +319,7 @@ export function solutions(solved, { cardName, onApply }) {
     { class: "tf-solutions" },
     row("Longest sequence", ...(longest ? [tokens, { sequence_length: longest }] : none)),
     row("Largest micro-batch", ...(batch ? [count(batch), { micro_batch_size: batch }] : none)),
-    row("Fewest GPUs", ...(fewest ? [gpus(fewest), { num_gpus: fewest }] : none)),
+    row("Fewest GPUs, same strategy", ...(fewest ? [gpus(fewest), { num_gpus: fewest }] : none)),
     setUp("Cheapest per hour", cheapest, ({ usd_per_hour: usd }) => `$${money(usd)} an hour`),
     setUp("Cheapest run", cheapestRun, ({ usd, hours }) => `$${money(usd)}, ${rough(hours)} hours`),
     setUp("Fastest run", fastest, ({ hours }) => `${rough(hours)} hours`),

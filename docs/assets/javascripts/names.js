@@ -28,6 +28,17 @@ export function isWhole(text, words) {
   return words.every((word) => parts.includes(word));
 }
 
+/** As `holds`, but no number is found within a longer one, as `5` would be in "65B" and "2.5". */
+function holdsNumbers(text, words) {
+  const lower = text.toLowerCase();
+  const startsIn = (word, at) => /^\d/.test(word) && /[\d.]/.test(lower[at - 1] ?? "");
+  return words.every((word) => {
+    let at = lower.indexOf(word);
+    while (at >= 0 && startsIn(word, at)) at = lower.indexOf(word, at + 1);
+    return at >= 0;
+  });
+}
+
 /** The model of models.json that was typed: by one of its names, else the nearest with all words. */
 export function modelNamed(models, typed) {
   const words = wordsOf(typed);
@@ -37,7 +48,7 @@ export function modelNamed(models, typed) {
   if (exact || wanted.length < SHORTEST_NAME) return exact;
   const text = (model) => namesOf(model).join(" ");
   return models
-    .filter((model) => holds(text(model), words))
+    .filter((model) => holdsNumbers(text(model), words))
     .sort(
       (one, other) =>
         isWhole(text(other), words) - isWhole(text(one), words) || one.name.length - other.name.length,

@@ -302,8 +302,10 @@ function redraw(details, data, section) {
   addTabStop(table);
   const label = Number(section.dataset.length).toLocaleString("en-US");
   table.querySelector("[data-length-head]").textContent = `GB per GPU at ${label} tokens on`;
-  const outcome = details.querySelector("summary span");
-  outcome.textContent = section.dataset.optimizer === section.dataset.default ? details.outcome : "";
+  // The line in words is for what the page was written with.
+  const isAsWritten =
+    section.dataset.optimizer === section.dataset.default && length === 0;
+  details.querySelector("summary span").textContent = isAsWritten ? details.outcome : "";
 }
 
 async function show(section, optimizer, length) {
@@ -316,6 +318,7 @@ async function show(section, optimizer, length) {
   try {
     const data = await load();
     for (const details of section.querySelectorAll("details.tf-strategy")) redraw(details, data, section);
+    mark(idInAddress());
     section.dataset.drawn = `optimizer=${optimizer} length=${length}`;
     said.textContent = `${METHODS[section.dataset.method]}, ${section.dataset.optimizerName}, ${length} tokens`;
   } catch (error) {
@@ -461,14 +464,26 @@ function figuresOf(data, setUp) {
 
 /* Addresses */
 
-async function reveal() {
-  document.querySelectorAll(".tf-target").forEach((each) => each.classList.remove("tf-target"));
-  let id;
+function idInAddress() {
   try {
-    id = decodeURIComponent(location.hash.slice(1));
+    return decodeURIComponent(location.hash.slice(1));
   } catch {
-    return;
+    return "";
   }
+}
+
+/** Marks the row that an address leads to, and in it the card that is meant, and nothing else. */
+function mark(id) {
+  document.querySelectorAll(".tf-target").forEach((each) => each.classList.remove("tf-target"));
+  const found = document.getElementById(id);
+  const row = found?.closest("table.t tbody tr");
+  row?.classList.add("tf-target");
+  if (row && found !== row) found.classList.add("tf-target");
+}
+
+async function reveal() {
+  const id = idInAddress();
+  mark(id);
   if (!id) return;
   let found = document.getElementById(id);
   const [method, optimizer] = id.split("--");
@@ -484,11 +499,7 @@ async function reveal() {
     outer.open = true;
   }
   const row = found.closest("table.t tbody tr");
-  if (row) {
-    row.classList.add("tf-target");
-    if (found !== row) found.classList.add("tf-target");
-    focusedCard = null;
-  }
+  if (row) focusedCard = null;
   if (!row && !found.matches("details")) return;
   found.getBoundingClientRect(); // Firefox does not scroll to what was never laid out
   found.scrollIntoView({ block: "center" });
