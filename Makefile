@@ -40,14 +40,15 @@ accuracy: venv  ## Score the estimates against measurements (FILE=...csv, ROWS=a
 ##@ Check
 
 # Many tests at a time; what measures time has the machine to itself. The build uses one processor,
-# so what needs no site is tested meanwhile.
+# so what needs no site is tested meanwhile, on what that leaves.
 MANY := --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: test
-test: venv npm chromium  ## All tests, the browser's included (ARGS=... goes to pytest)
+test:  ## All tests, the browser's included (ARGS=... goes to pytest)
+	@$(MAKE) --no-print-directory --jobs=3 venv npm chromium
 	@$(MAKE) --no-print-directory build & site=$$!; \
-	tests() { $(PY) -m pytest "$$@"; case $$? in 0) any=1 ;; 5) ;; *) any=1 failed=1 ;; esac; }; \
-	tests -m "not site and not browser" $(MANY) $(ARGS); \
+	tests() { $$nice $(PY) -m pytest "$$@"; case $$? in 0) any=1 ;; 5) ;; *) any=1 failed=1 ;; esac; }; \
+	nice=nice; tests -m "not site and not browser" $(MANY) $(ARGS); nice=; \
 	wait $$site || { echo 'the site could not be built: its tests did not run'; exit 1; }; \
 	tests -m alone $(or $(ARGS),tests/browser); \
 	tests -m "(site or browser) and not alone" $(MANY) $(or $(ARGS),tests/site tests/browser); \
