@@ -27,7 +27,7 @@ help:  ## This list
 		/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: serve
-serve: build  ## Build the site and serve it on localhost (PORT=8000, BASE=/)
+serve: free-port build  ## Build the site and serve it on localhost (PORT=8000, BASE=/)
 	@exec $(PY) tools/serve.py --port $(PORT) --base $(BASE)
 
 .PHONY: build
@@ -41,6 +41,7 @@ accuracy: venv  ## Score the estimates against measurements (FILE=...csv, ROWS=a
 
 # Many tests at a time; what measures time has the machine to itself. The build uses one processor,
 # so what needs no site is tested meanwhile, on what that leaves.
+NO_TEST := ARGS chose no test; it takes what pytest does, as ARGS=tests/cli or ARGS="-k lora"
 MANY := --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: test
@@ -52,7 +53,7 @@ test:  ## All tests, the browser's included (ARGS=... goes to pytest)
 	wait $$site || { echo 'the site could not be built: its tests did not run'; exit 1; }; \
 	tests -m alone $(or $(ARGS),tests/browser); \
 	tests -m "(site or browser) and not alone" $(MANY) $(or $(ARGS),tests/site tests/browser); \
-	[ "$$any" ] || { echo 'ARGS chose no test; it takes what pytest does, as ARGS=tests/cli or ARGS="-k lora"'; exit 1; }; \
+	[ "$$any" ] || { echo '$(NO_TEST)'; exit 1; }; \
 	[ -z "$$failed" ]
 
 .PHONY: test-firefox
@@ -61,7 +62,8 @@ test-firefox: venv npm firefox build  ## All browser tests that Firefox can run;
 
 .PHONY: test-quick
 test-quick: venv  ## The tests that need neither a built site nor a browser (ARGS=tests/cli)
-	@$(PY) -m pytest -m "not browser and not site" $(ARGS)
+	@$(PY) -m pytest -m "not browser and not site" $(ARGS); \
+	case $$? in 0) ;; 5) echo '$(NO_TEST)'; exit 1 ;; *) exit 1 ;; esac
 
 .PHONY: test-tools
 test-tools: venv .venv-tools/.installed  ## Exported launch files against the tools' own parsers (5 GB)
@@ -174,6 +176,11 @@ checked: venv
 	@$(PY) -m generator check
 	@$(PY) -m generator schema --check
 	@$(PY) -m generator golden --check
+
+# Told before the build, not after it.
+.PHONY: free-port
+free-port: venv
+	@$(PY) tools/serve.py --port $(PORT) --try
 
 .PHONY: venv
 venv: $(VENV)/.installed

@@ -268,6 +268,10 @@ link_bytes_per_second = 0
 interconnect = "{FILL}"
 # FILL: the month, 2024-03.
 released = "{FILL}"
+# Where it can be rented: uncomment these and their lines of [cite], with sources of their own.
+# price_usd_per_hour = 0.0
+# price_usd_per_hour_high = 0.0
+# price_date = "{today:%Y-%m}"
 
 # FILL: where the facts were read, and who published it; repeat the table for each further source.
 [sources.datasheet]
@@ -295,6 +299,9 @@ peak_dense_fp8_flops_per_second = {{ source = "datasheet", note = "{FILL}: dense
 link_bytes_per_second = {{ source = "datasheet", note = "{FILL}: one direction or both?" }}
 interconnect = "datasheet"
 released = "datasheet"
+# price_usd_per_hour = "the lowest rate found"
+# price_usd_per_hour_high = "the highest rate found"
+# price_date = "the newest of them"
 """
 
 
@@ -380,7 +387,7 @@ def main(kind: str, source: str, hugging_face: str, root: Path, today: datetime.
     if not ID_PATTERN.fullmatch(own_id) or len(own_id) > LONGEST_ID:
         lower = re.sub(r"[^a-z0-9.]+", "-", shown.lower()).strip("-.")
         if kind == "card" and not CARD_ID.fullmatch(lower):
-            lower += "-24gb"
+            lower += "-80gb"
         hint = f"; for example {lower}" if ID_PATTERN.fullmatch(lower) else ""
         return _refuse(
             f'"{shown}" is no id; use parts of a-z and 0-9 joined by single - or ., '

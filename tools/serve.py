@@ -4,7 +4,7 @@ Right content types, compression, revalidation, long caching of files named by t
 site's 404 page, an optional sub-path. Only this machine can reach it, and it reads nothing outside
 the folder.
 
-    python tools/serve.py [--directory site] [--port 8000] [--base /trainfit/] [--csp]
+    python tools/serve.py [--directory site] [--port 8000] [--base /trainfit/] [--csp] [--try]
 """
 
 import argparse
@@ -302,12 +302,15 @@ def main() -> int:
     parser.add_argument(
         "--csp", action="store_true", help="also send the pages' Content-Security-Policy as header"
     )
+    parser.add_argument(
+        "--try", dest="only_try", action="store_true", help="only say whether the port is free"
+    )
     arguments = parser.parse_args()
     directory: Path = arguments.directory
-    if not (directory / "index.html").is_file():
+    if not arguments.only_try and not (directory / "index.html").is_file():
         print(f"{directory}/index.html is missing: run `make build` first", file=sys.stderr)
         return 1
-    policy = page_policy(directory) if arguments.csp else None
+    policy = page_policy(directory) if arguments.csp and not arguments.only_try else None
     try:
         server = SiteServer(
             directory,
@@ -322,6 +325,9 @@ def main() -> int:
             file=sys.stderr,
         )
         return 1
+    if arguments.only_try:
+        server.server_close()
+        return 0
     print(f"trainfit is at {server.url}  (Ctrl-C ends it)", flush=True)
     threading.Thread(target=server.warm, daemon=True).start()
     try:

@@ -136,7 +136,7 @@ def _assumptions(request: Request, case: Case) -> list[str]:
     if limit is not None and case.workload.sequence_length > limit:
         notes.append(
             f"{case.workload.sequence_length:,} tokens are beyond the model's own context of "
-            f"{limit:,}: the memory holds, what it learns there may not."
+            f"{limit:,}: they are counted, but the model was not made for them."
         )
     notes.extend(request.notes)
     notes.append("CPU and NVMe offload are not modelled.")

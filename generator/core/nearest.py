@@ -15,8 +15,12 @@ SHORTEST_TWICE_MISSPELT = 14
 
 
 def _triples(name: str) -> set[str]:
-    """Letter triples of a name, padded so that its start weighs more than its end."""
-    padded = f"  {name.lower()} "
+    """Letter triples of a name, padded so that its start weighs more than its end.
+
+    Blanks and underscores count as the dashes that ids have in their place.
+    """
+    joined = name.lower().replace(" ", "-").replace("_", "-")
+    padded = f"  {joined} "
     return {padded[start : start + 3] for start in range(len(padded) - 2)}
 
 

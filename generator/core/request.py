@@ -303,6 +303,13 @@ def _name(name: str, value: object) -> str:
 def _model(value: object, catalog: Catalog) -> tuple[Model, str | None, object, tuple[str, ...]]:
     """The model, its id in the catalog, how the request names it, and notes on what it says."""
     if isinstance(value, str):
+        if value.strip().lower().endswith(".json"):
+            raise TrainfitError(
+                "unknown-id",
+                "model",
+                f"model names a file, {_shown(value)}, and none is read here; put what is in it "
+                'into the request as {"model": {"config": {...}}}.',
+            )
         entry = catalog.model(_name("model", value))
         return entry.model, entry.id, entry.id, ()
     if not isinstance(value, dict):

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from generator.core.api import COST_TOKENS
 from generator.core.card import Card
 from generator.core.fit import FIT_PERCENT, fit_limit_bytes, tight_limit_bytes
+from generator.core.model import Model
 from generator.core.units import GB, GIB
 from generator.emit import bars, cells
 from generator.emit.badges import Badge
@@ -154,6 +155,13 @@ def conditions(view: ModelView, optimizer_name: str, *, workloads: slice = slice
     )
 
 
+def _beyond_context(model: Model, view: ModelView) -> str:
+    """The table's lengths that are more than the model's own context, in words; often none."""
+    limit = model.context_length
+    lengths = [each.workload.sequence_length for each in view.axes.workloads]
+    return join_words([format_count(each) for each in lengths if limit and each > limit])
+
+
 def _in_words(setup: fewest_gpus.SmallestSetup | None) -> str:
     """A smallest set-up for the page's description."""
     if setup is None:
@@ -236,6 +244,8 @@ def model_page(
         is_verified=is_verified,
         glance=glance,
         conditions=conditions(view, optimizer_names[optimizer]),
+        context_length=format_count(facts.entry.model.context_length or 0),
+        lengths_beyond_context=_beyond_context(facts.entry.model, view),
         fewest=fewest_gpus.build(view, optimizer),
         bars=strategy_bars.build(view, optimizer),
         bars_conditions=conditions(view, optimizer_names[optimizer], workloads=slice(1)),

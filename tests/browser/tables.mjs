@@ -99,6 +99,21 @@ const scenarios = {
     });
   },
 
+  /** Addresses of no row, one with an optimizer that the script draws, then of a row. */
+  async missing_row() {
+    return withPage(async (page, record) => {
+      const notes = [];
+      for (const row of parameters.rows) {
+        await page.goto(address(`models/${parameters.model}/#${row}`));
+        await page.waitForSelector(".tf-missing");
+        notes.push(await page.innerText(".tf-missing"));
+      }
+      await page.goto(address(`models/${parameters.model}/#${parameters.row}`));
+      await page.waitForSelector("tr.tf-target");
+      return { notes, left: await page.locator(".tf-missing").count(), ...record };
+    });
+  },
+
   /** The home page's question, typed as people type it. */
   async picker() {
     return withPage(async (page, record) => {
@@ -111,10 +126,17 @@ const scenarios = {
       await page.fill(".tf-picker [name=model]", parameters.unknown);
       await page.press(".tf-picker [name=model]", "Tab");
       await page.getByText("No such model in the catalog").waitFor();
+      await page.fill(".tf-picker [name=model]", parameters.several);
+      await page.press(".tf-picker [name=model]", "Enter");
+      await page.getByText("Which one?").waitFor();
+      const offered = await page.locator(".tf-picked button").allInnerTexts();
+      await page.locator(".tf-picked button").first().click();
+      await page.waitForSelector(".tf-picked a");
+      const chosen = await page.inputValue(".tf-picker [name=model]");
       await page.fill(".tf-picker [name=model]", parameters.typed);
       await page.press(".tf-picker [name=model]", "Enter");
       await page.waitForSelector(".tf-target");
-      return { before, url: page.url(), marked: await page.innerText("tr.tf-target"), ...record };
+      return { before, offered, chosen, url: page.url(), marked: await page.innerText("tr.tf-target"), ...record };
     });
   },
 

@@ -74,6 +74,17 @@ def test_an_address_of_another_optimizer_s_row_shows_and_marks_it(
     assert_quiet(result, site_url)
 
 
+def test_an_address_of_no_row_is_told(browse: RunNode, site_url: str) -> None:
+    rows = ["full--adamw--zero-3--h1000-sxm-80gb", "full--lion-8bit--zero-2--no-card"]
+    row = "full--adamw--zero-3--h100-sxm-80gb"
+    result = browse(SCRIPT, scenario="missing_row", url=site_url, model=MODEL, rows=rows, row=row)
+
+    told = zip(rows, result["notes"], strict=True)
+    assert all(f"address #{row};" in note for row, note in told)
+    assert result["left"] == 0, "the next address has its row"
+    assert_quiet(result, site_url)
+
+
 def test_copies_are_links_markdown_and_csv(browse: RunNode, site_url: str) -> None:
     row = "full--adamw--zero-3--h100-sxm-80gb"
     result = browse(SCRIPT, scenario="copy", url=site_url, model=MODEL, row=row)
@@ -177,6 +188,7 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
         scenario="picker",
         url=site_url,
         unknown="Llama 5",  # not the 5 of 65B
+        several="qwen3",
         typed="meta-llama/Llama-3.3-70B-Instruct",
         method="full",
         card="b200-sxm-180gb",
@@ -184,6 +196,8 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
 
     before = ask(model=MODEL, method="qlora", card="rtx-4090-24gb")
     assert f"{before['per_gpu']['total'] / 1e9:.1f} GB per GPU" in result["before"]
+    assert "Qwen3 8B" in result["offered"]
+    assert result["chosen"] == "qwen3-4b"
     assert result["url"] == f"{site_url}models/llama-3.3-70b/#full--adamw--zero-3--b200-sxm-180gb"
     answer = ask(model="llama-3.3-70b", strategy="zero-3", card="b200-sxm-180gb")
     assert shown(answer) in result["marked"]

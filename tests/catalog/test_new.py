@@ -264,6 +264,7 @@ def test_the_command_writes_a_card_and_says_what_to_fill_in_where(
         pytest.param("model", "odd.json", "test/Test-3B", "model.config.model_type", id="odd"),
         pytest.param("model", "config.json", "test/Test-1B-it", "id test-1b is", id="id-is-taken"),
         pytest.param("card", "X 100", "", '"X 100" is no id', id="no-id"),
+        pytest.param("card", "X 100", "", "; for example x-100-80gb", id="no-id-no-size"),
         pytest.param("card", "X100-80GB", "", "; for example x100-80gb", id="upper-case"),
         pytest.param("card", "x100", "", "ends with no memory size", id="no-size"),
         pytest.param("card", "x100-80", "", "ends with no memory size", id="no-unit"),

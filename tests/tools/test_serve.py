@@ -169,6 +169,25 @@ def test_only_a_fault_of_the_server_itself_is_printed(
     assert (str(error) in capsys.readouterr().err) == is_told
 
 
+def test_a_taken_port_is_told_without_a_built_site(
+    server: SiteServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = server.server_address[1]
+    monkeypatch.setattr("sys.argv", ["serve.py", f"--port={port}", "--try", "--directory=none"])
+
+    assert main() == 1
+    assert f"port {port} is taken" in capsys.readouterr().err
+
+
+def test_a_free_port_is_only_tried(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["serve.py", "--port=0", "--try", "--directory=none"])
+
+    assert main() == 0
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("port", ["99999", "-1", "abc", "8000.5"])
 def test_what_is_no_port_is_refused_in_words(
     port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -39,18 +39,21 @@ function holdsNumbers(text, words) {
   });
 }
 
-/** The model of models.json that was typed: by one of its names, else the nearest with all words. */
-export function modelNamed(models, typed) {
+/**
+ * The models of models.json that may be meant: the one with that name, else all that hold the words
+ * as whole ones, else as parts; the shortest name first.
+ */
+export function modelsNamed(models, typed) {
   const words = wordsOf(typed);
   const wanted = words.join(" ");
   const namesOf = ({ id, name, hugging_face: repository }) => [id, name, repository];
   const exact = models.find((model) => namesOf(model).some((each) => wordsOf(each).join(" ") === wanted));
-  if (exact || wanted.length < SHORTEST_NAME) return exact;
+  if (exact) return [exact];
+  if (wanted.length < SHORTEST_NAME) return [];
   const text = (model) => namesOf(model).join(" ");
-  return models
+  const found = models
     .filter((model) => holdsNumbers(text(model), words))
-    .sort(
-      (one, other) =>
-        isWhole(text(other), words) - isWhole(text(one), words) || one.name.length - other.name.length,
-    )[0];
+    .sort((one, other) => one.name.length - other.name.length);
+  const whole = found.filter((model) => isWhole(text(model), words));
+  return whole.length > 0 ? whole : found;
 }

@@ -3,7 +3,7 @@
 "use strict";
 
 import { engine } from "../calculator/engine.js";
-import { modelNamed } from "./names.js";
+import { modelsNamed } from "./names.js";
 
 const form = document.querySelector(".tf-oom");
 const output = document.querySelector(".tf-oom-answer");
@@ -105,7 +105,7 @@ function show(answer) {
 /** A name that was typed becomes the id that it means, where the reader sees it. */
 async function nameModel() {
   const box = field("model");
-  box.value = modelNamed(await models, box.value)?.id ?? box.value;
+  box.value = modelsNamed(await models, box.value)[0]?.id ?? box.value;
 }
 
 async function decode() {

@@ -1,7 +1,7 @@
 // The home page's question: model, method and card lead to the row that answers it.
 "use strict";
 
-import { modelNamed } from "./names.js";
+import { modelsNamed } from "./names.js";
 
 const form = document.querySelector(".tf-picker");
 const output = document.querySelector(".tf-picked");
@@ -24,9 +24,21 @@ async function json(path) {
   return files.get(path);
 }
 
-/** The model that was typed. */
-async function typedModel() {
-  return modelNamed(await json("models.json"), form.elements.model.value);
+const MOST_CHOICES = 8;
+
+/** Asks which of several models was meant. */
+function askWhich(models) {
+  const choices = models.slice(0, MOST_CHOICES).map(({ id, name }) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
+    button.addEventListener("click", () => {
+      form.elements.model.value = id;
+      update();
+      form.elements.model.focus();
+    });
+    return button;
+  });
+  const more = models.length - choices.length;
+  output.replaceChildren("Which one?", ...choices, more > 0 ? `and ${more} more` : "");
 }
 
 /** Fewest GPUs of a card under the strategy that shards least; where none fits, the closest miss. */
@@ -55,13 +67,24 @@ function answer(data, method, cardId) {
   return best;
 }
 
+let numAsked = 0;
+
 async function update() {
-  const model = await typedModel();
+  numAsked += 1;
+  const own = numAsked;
+  const models = await json("models.json");
+  const [model, ...others] = modelsNamed(models, form.elements.model.value);
   if (!model) {
     output.textContent = "No such model in the catalog. The calculator takes a config.json.";
     return null;
   }
+  if (others.length > 0) {
+    askWhich([model, ...others]);
+    return null;
+  }
   const [data] = await json(`models/${model.id}.json`);
+  // Another question came meanwhile: its answer may already stand there.
+  if (own !== numAsked) return null;
   const { method, card } = Object.fromEntries(new FormData(form));
   const best = answer(data, method, card);
   const name = form.elements.card.selectedOptions[0].textContent;
@@ -111,6 +134,9 @@ form.addEventListener("submit", async (event) => {
 });
 form.addEventListener("change", update);
 // What stands there answers another question from now on.
-form.elements.model.addEventListener("input", () => output.replaceChildren());
+form.elements.model.addEventListener("input", () => {
+  numAsked += 1;
+  output.replaceChildren();
+});
 form.addEventListener("focusin", start, { once: true });
 form.addEventListener("pointerenter", start, { once: true });

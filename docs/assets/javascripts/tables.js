@@ -28,6 +28,12 @@ const said = element("p", { className: "tf-announced" });
 said.setAttribute("role", "status");
 article.append(said);
 
+/** Says it to those who listen and, in the theme's own way, to those who look. */
+function tell(text) {
+  said.textContent = text;
+  window.alert$?.next(text);
+}
+
 async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
@@ -38,7 +44,7 @@ async function copy(text, what) {
     document.execCommand("copy");
     area.remove();
   }
-  said.textContent = `${what} copied`;
+  tell(`${what} copied`);
 }
 
 function addressOf(id) {
@@ -308,6 +314,7 @@ function redraw(details, data, section) {
   details.querySelector("summary span").textContent = isAsWritten ? details.outcome : "";
 }
 
+/** Draws the tables of a method anew; false where their figures do not come. */
 async function show(section, optimizer, length) {
   const select = section.querySelector("[data-control=optimizer]");
   section.dataset.optimizer = optimizer;
@@ -321,8 +328,10 @@ async function show(section, optimizer, length) {
     mark(idInAddress());
     section.dataset.drawn = `optimizer=${optimizer} length=${length}`;
     said.textContent = `${METHODS[section.dataset.method]}, ${section.dataset.optimizerName}, ${length} tokens`;
+    return true;
   } catch (error) {
-    said.textContent = `The figures could not be loaded (${error.message}); the tables keep AdamW.`;
+    tell(`The figures could not be loaded (${error.message}); the tables keep AdamW.`);
+    return false;
   }
 }
 
@@ -481,19 +490,29 @@ function mark(id) {
   if (row && found !== row) found.classList.add("tf-target");
 }
 
+/** Says on the page that an address of a row leads to none, as one with a misspelt card does. */
+function noteMissing(id) {
+  if (!modelPage || !id.includes("--") || document.getElementById(id)) return;
+  const note = element("p", { className: "tf-note tf-missing" }, "No row of this page has the address ");
+  note.append(element("code", { textContent: `#${id}` }), "; its method, optimizer, strategy or card is not in the tables.");
+  note.setAttribute("role", "status");
+  document.querySelector("h1").after(note);
+}
+
 async function reveal() {
   const id = idInAddress();
   mark(id);
+  document.querySelector(".tf-missing")?.remove();
   if (!id) return;
   let found = document.getElementById(id);
   const [method, optimizer] = id.split("--");
   if (!found && modelPage && optimizer) {
     const section = document.querySelector(`.tf-method[data-method="${CSS.escape(method)}"]`);
     const known = JSON.parse(modelPage.dataset.optimizers).some(([each]) => each === optimizer);
-    if (!section || !known) return;
-    await show(section, optimizer, section.dataset.length);
+    if (section && known && !(await show(section, optimizer, section.dataset.length))) return;
     found = document.getElementById(id);
   }
+  noteMissing(id);
   if (!found) return;
   for (let outer = found.closest("details"); outer; outer = outer.parentElement.closest("details")) {
     outer.open = true;
