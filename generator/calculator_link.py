@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from generator.core.request import DEFAULTS
+from generator.core.request import DEFAULTS, LORA_DEFAULTS
 
 FORMAT_VERSION = 1
 MAX_CONFIG_CHARACTERS = 6000
-CARRIED_CHOICES = {"optimizer_implementation": ("fused", "foreach")}
-"""Choices that the calculator's links know, where the core has more."""
 
 
 def calculator_fragment(request: Mapping[str, Any]) -> str | None:
@@ -38,17 +36,14 @@ def calculator_fragment(request: Mapping[str, Any]) -> str | None:
         pairs = [("model.num_parameters", str(model["num_parameters"]))]
     for name, default in DEFAULTS.items():
         value = request.get(name, default)
-        if name in CARRIED_CHOICES and value not in CARRIED_CHOICES[name]:
-            return None
         if name == "num_gpus" and request.get("strategy") == "single":
             continue
         if name == "lora":
-            assert isinstance(default, dict)
-            inner = {**default, **request.get("lora", {})}
+            inner = {**LORA_DEFAULTS, **request.get("lora", {})}
             pairs += [
                 (f"lora.{key}", _written(inner[key]))
-                for key in default
-                if inner[key] != default[key]
+                for key, usual in LORA_DEFAULTS.items()
+                if inner[key] != usual
             ]
         elif isinstance(value, Mapping):
             pairs += [(f"{name}.{key}", _written(own)) for key, own in value.items()]

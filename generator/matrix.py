@@ -7,15 +7,14 @@ computed once and compared with every card.
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from generator.core import fit
 from generator.core.card import Card
 from generator.core.catalog import Catalog, CatalogModel
+from generator.core.ladder import usable_counts
 from generator.core.memory import LINES, peak_ledgers
 from generator.core.optimizer import Optimizer
 from generator.core.run import METHODS, Case, MethodName, Strategy, Workload
@@ -49,31 +48,17 @@ class Axes:
     cards: tuple[Card, ...]
     default_optimizer: str
 
-    @property
-    def num_cells(self) -> int:
-        """Verdict cells of one model: set-ups that exist, times cards that come in their count."""
-        setups = len(self.methods) * len(self.optimizers) * len(self.workloads)
-        return setups * int(self.applicable().sum())
-
     def applicable(self) -> npt.NDArray[np.bool_]:
         """Whether a strategy runs on a count of a card: [strategy, GPU count, card].
 
         Single is one GPU of any card; DDP needs two; a card comes in its own counts only.
         """
-        counts = np.array(self.gpu_counts)
-        sold = np.array(
-            [[c in card.allowed_gpu_counts for card in self.cards] for c in self.gpu_counts]
+        usable = [
+            [usable_counts(strategy, card) for card in self.cards] for strategy in self.strategies
+        ]
+        return np.array(
+            [[[count in own for own in by_card] for count in self.gpu_counts] for by_card in usable]
         )
-        shape = (len(self.strategies), *sold.shape)
-        result = np.zeros(shape, dtype=np.bool_)
-        for index, strategy in enumerate(self.strategies):
-            if strategy == "single":
-                result[index, counts == 1, :] = True
-            elif strategy == "ddp":
-                result[index] = sold & (counts > 1)[:, None]
-            else:
-                result[index] = sold
-        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,13 +158,6 @@ def case_for(
     )
 
 
-def _runs_on(strategy: Strategy, num_gpus: int) -> bool:
-    """Single is one GPU, DDP needs more than one, ZeRO takes any count."""
-    if strategy == "single":
-        return num_gpus == 1
-    return strategy != "ddp" or num_gpus > 1
-
-
 def build_model(entry: CatalogModel, axes: Axes, stack: Stack) -> ModelMatrix:
     """All figures of one model.
 
@@ -196,14 +174,9 @@ def build_model(entry: CatalogModel, axes: Axes, stack: Stack) -> ModelMatrix:
         len(axes.workloads),
     )
     lines = np.zeros((len(LINES), *shape), dtype=np.int64)
-    placements = [
-        (s, c, strategy, count)
-        for s, strategy in enumerate(axes.strategies)
-        for c, count in enumerate(axes.gpu_counts)
-        if _runs_on(strategy, count)
-    ]
-    asked = [(strategy, count) for _, _, strategy, count in placements]
-    where = tuple(np.array([place[axis] for place in placements]) for axis in (0, 1))
+    applicable = axes.applicable()
+    where = np.nonzero(applicable.any(axis=2))
+    asked = [(axes.strategies[s], axes.gpu_counts[c]) for s, c in zip(*where, strict=True)]
     for m, method in enumerate(axes.methods):
         for o, optimizer in enumerate(axes.optimizers):
             for w, published in enumerate(axes.workloads):
@@ -221,7 +194,7 @@ def build_model(entry: CatalogModel, axes: Axes, stack: Stack) -> ModelMatrix:
                     [_line_values(ledger) for ledger in ledgers], dtype=np.int64
                 ).T
     totals = lines.sum(axis=0)
-    verdicts, first_fits = _judge(totals, axes)
+    verdicts, first_fits = _judge(totals, applicable, axes)
     return ModelMatrix(
         entry=entry,
         total_bytes=totals,
@@ -232,7 +205,7 @@ def build_model(entry: CatalogModel, axes: Axes, stack: Stack) -> ModelMatrix:
 
 
 def _judge(
-    totals: npt.NDArray[np.int64], axes: Axes
+    totals: npt.NDArray[np.int64], applicable: npt.NDArray[np.bool_], axes: Axes
 ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int16]]:
     """Verdicts against every card, and the first count that fits."""
     fit_limits = np.array([fit.fit_limit_bytes(card) for card in axes.cards], dtype=np.int64)
@@ -240,7 +213,7 @@ def _judge(
     need = totals[..., None]
     fits = need <= fit_limits
     verdicts = np.where(fits, FITS, np.where(need <= tight_limits, TIGHT, NO)).astype(np.int8)
-    exists = (totals > 0)[..., None] & axes.applicable()[None, None, :, :, None, :]
+    exists = (totals > 0)[..., None] & applicable[None, None, :, :, None, :]
     good = fits & exists
     counts = np.array(axes.gpu_counts, dtype=np.int16)
     first = np.argmax(good, axis=3)
@@ -258,41 +231,9 @@ class Matrix:
     @property
     def num_cells(self) -> int:
         """Verdict cells: set-ups that exist, times cards that come in their count."""
-        return self.axes.num_cells * len(self.models)
-
-    def frame(self, model_id: str) -> pd.DataFrame:
-        """One row per verdict cell of a model: method, optimizer, strategy, workload, card, GPUs,
-        bytes, verdict.
-
-        Args:
-            model_id: Catalog id.
-        """
-        model = self.models[model_id]
         axes = self.axes
-        exists = (model.total_bytes > 0)[..., None] & axes.applicable()[None, None, :, :, None, :]
-        m, o, s, c, w, k = np.nonzero(exists)
-
-        def named(codes: npt.NDArray[np.integer[Any]], names: list[str]) -> "pd.Categorical[Any]":
-            # pandas-stubs knows no array of integers of every width here.
-            found: pd.Categorical[Any] = pd.Categorical.from_codes(
-                codes,  # type: ignore[call-overload]
-                categories=names,
-            )
-            return found
-
-        return pd.DataFrame(
-            {
-                "model": named(np.zeros(len(m), dtype=np.intp), [model_id]),
-                "method": named(m, list(axes.methods)),
-                "optimizer": named(o, [each.id for each in axes.optimizers]),
-                "strategy": named(s, list(axes.strategies)),
-                "workload": named(w, [each.id for each in axes.workloads]),
-                "card": named(k, [card.id for card in axes.cards]),
-                "num_gpus": np.array(axes.gpu_counts, dtype=np.int16)[c],
-                "total_bytes_per_gpu": model.total_bytes[m, o, s, c, w],
-                "verdict": named(model.verdicts[m, o, s, c, w, k], list(fit.VERDICTS)),
-            }
-        )
+        set_ups = len(axes.methods) * len(axes.optimizers) * len(axes.workloads)
+        return len(self.models) * set_ups * int(axes.applicable().sum())
 
 
 def build(catalog: Catalog, *, axes: Axes | None = None, models: list[str] | None = None) -> Matrix:
@@ -304,7 +245,7 @@ def build(catalog: Catalog, *, axes: Axes | None = None, models: list[str] | Non
         models: Catalog ids; all by default.
     """
     spanned = axes or read_axes(catalog)
-    stack = catalog.stack("generic")  # noqa: PD013
+    stack = catalog.stack("generic")
     entries = (
         list(catalog.models.values())
         if models is None

@@ -31,7 +31,14 @@ from generator.core.cost import cost
 from generator.core.dataset import Dataset
 from generator.core.errors import TrainfitError
 from generator.core.fit import tight_limit_bytes, verdict, verdict_name
-from generator.core.ladder import RUNGS, climb, default_gpus, gpu_counts, usable_counts
+from generator.core.ladder import (
+    RUNGS,
+    climb,
+    default_gpus,
+    fewest_gpus,
+    gpu_counts,
+    usable_counts,
+)
 from generator.core.launch import TOOLS
 from generator.core.memory import LINES, Instant, Ledger, case_resident, instants, peak
 from generator.core.request import (
@@ -48,7 +55,7 @@ from generator.core.request import (
     whole,
     with_price,
 )
-from generator.core.run import Case
+from generator.core.run import Case, shard_divisor
 from generator.core.set_ups import SetUp, case_step, set_ups_that_fit
 from generator.core.units import GB
 
@@ -238,19 +245,19 @@ def _throughput(request: Request, case: Case, dataset: Dataset) -> dict[str, Any
 def _formula(case: Case) -> dict[str, Any]:
     """F9 with the numbers in: unsharded bytes and divisor of each resident line."""
     state = case_resident(case)
-    stage = case.zero_stage
-    count = case.num_gpus
+    whole = {
+        "weights": state.weights,
+        "master_weights": state.master_weights,
+        "gradients": 0 if case.steps_in_backward else state.gradients,
+        "optimizer_states": state.optimizer_states,
+    }
+    stage, count = case.zero_stage, case.num_gpus
     return {
-        "weights": {"bytes": state.weights, "divisor": count if stage >= 3 else 1},
-        "master_weights": {"bytes": state.master_weights, "divisor": count if stage >= 1 else 1},
-        "gradients": {
-            "bytes": 0 if case.steps_in_backward else state.gradients,
-            "divisor": count if stage >= 2 else 1,
-        },
-        "optimizer_states": {
-            "bytes": state.optimizer_states,
-            "divisor": count if stage >= 1 else 1,
-        },
+        line: {
+            "bytes": num_bytes,
+            "divisor": shard_divisor(line, zero_stage=stage, num_gpus=count),
+        }
+        for line, num_bytes in whole.items()
     }
 
 
@@ -436,7 +443,7 @@ def _solve(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, An
         "longest_sequence": solve.longest_sequence(case, card),
         "context_length": case.model.context_length,
         "largest_micro_batch": solve.largest_micro_batch(case, card),
-        "fewest_gpus": solve.fewest_gpus(request.case, card),
+        "fewest_gpus": fewest_gpus(request.case, card),
         "cheapest": best(lambda each: each.usd_per_hour),
         "cheapest_run": best(lambda each: each.usd),
         "fastest": best(lambda each: each.hours),

@@ -12,20 +12,10 @@ from generator.core.run import Strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collective:
-    """One kind of collective: what it moves, and what one GPU sends for it in a step."""
-
-    name: str
-    buffer: str
-    bytes_sent_per_gpu: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Communication:
     """Traffic of one optimizer step, as one GPU sends it."""
 
     bytes_sent_per_gpu_per_step: int
-    collectives: tuple[Collective, ...]
     relative_to_ddp: float
     """Against DDP with the same trained parameters and GPUs; 0 where neither sends anything."""
     explanation: str
@@ -49,13 +39,13 @@ def communication(
     strategy: Strategy,
     num_gpus: int,
     gradient_bytes_per_parameter: int = 2,
-    trainable_weight_bytes: int | None = None,
     gradient_accumulation_steps: int = 1,
 ) -> Communication:
-    """Bytes that each GPU sends per optimizer step, by collective.
+    """Bytes that each GPU sends per optimizer step.
 
-    Shape: DDP 2 (N-1)/N g; ZeRO-1 (N-1)/N (g + trained w); ZeRO-2 (N-1)/N (k g + trained w);
-        ZeRO-3 k (N-1)/N (2 w + g).
+    Shape: (N-1)/N of 2 g for DDP and ZeRO-1, of (k + 1) g for ZeRO-2, of k (2 w + g) for ZeRO-3.
+        The trained weights that ZeRO-1 and ZeRO-2 gather after the update are as wide as their
+        gradients.
     Counts: only trained parameters have gradients, so LoRA sends little under DDP and ZeRO-1/2;
         under ZeRO-3 the frozen base is gathered all the same, twice per micro-batch. DDP and ZeRO-1
         reduce once per step. ZeRO-2 and ZeRO-3 keep only a shard of the gradients and reduce per
@@ -66,8 +56,6 @@ def communication(
         num_trainable_parameters: Parameters with a gradient.
         weight_bytes: All weights as they are gathered: 16 bit as a rule, 4 bit for a QLoRA base.
         gradient_bytes_per_parameter: Width in which gradients travel.
-        trainable_weight_bytes: The trained weights that ZeRO-1 and ZeRO-2 gather after the update;
-            by default as wide as their gradients.
         gradient_accumulation_steps: Micro-batches per optimizer step.
 
     Raises:
@@ -82,29 +70,24 @@ def communication(
         if value < 1:
             raise TrainfitError("out-of-range", field, f"{field} is {value}; use 1 or more.")
     gradients = num_trainable_parameters * gradient_bytes_per_parameter
-    trained = gradients if trainable_weight_bytes is None else trainable_weight_bytes
-    ddp_bytes = 2 * ring_bytes(gradients, num_gpus)
+    gradients_once = ring_bytes(gradients, num_gpus)
+    ddp_bytes = 2 * gradients_once
     if num_gpus == 1 or strategy == "single":
         return Communication(
             bytes_sent_per_gpu_per_step=0,
-            collectives=(),
             relative_to_ddp=0.0,
             explanation="One GPU sends nothing.",
         )
     micro_batches = gradient_accumulation_steps
-    collectives: tuple[Collective, ...]
     if strategy == "ddp":
-        collectives = (_collective("all-reduce", "gradients", 1, ddp_bytes),)
+        total = ddp_bytes
         explanation = (
             "DDP all-reduces the gradients once per step: 2 (N-1)/N of the gradient buffer "
             "in a ring."
         )
     elif strategy in ("zero-1", "zero-2"):
         reductions = 1 if strategy == "zero-1" else micro_batches
-        collectives = (
-            _collective("reduce-scatter", "gradients", reductions, ring_bytes(gradients, num_gpus)),
-            _collective("all-gather", "updated weights", 1, ring_bytes(trained, num_gpus)),
-        )
+        total = (reductions + 1) * gradients_once
         explanation = (
             "ZeRO-1 and ZeRO-2 reduce-scatter the gradients and all-gather the updated weights: "
             "together what DDP's all-reduce sends."
@@ -115,14 +98,7 @@ def communication(
                 f"the {reductions} micro-batches."
             )
     else:
-        collectives = (
-            _collective(
-                "all-gather", "weights", 2 * micro_batches, ring_bytes(weight_bytes, num_gpus)
-            ),
-            _collective(
-                "reduce-scatter", "gradients", micro_batches, ring_bytes(gradients, num_gpus)
-            ),
-        )
+        total = micro_batches * (2 * ring_bytes(weight_bytes, num_gpus) + gradients_once)
         explanation = (
             "ZeRO-3 and FSDP gather every layer's weights before its forward and again before its "
             "backward, and reduce-scatter the gradients: 3 (N-1)/N of the weights in full training."
@@ -131,14 +107,8 @@ def communication(
             explanation += (
                 f" All three repeat for each of the {micro_batches} micro-batches of a step."
             )
-    total = sum(each.bytes_sent_per_gpu for each in collectives)
     return Communication(
         bytes_sent_per_gpu_per_step=total,
-        collectives=collectives,
         relative_to_ddp=total / ddp_bytes if ddp_bytes else 0.0,
         explanation=explanation,
     )
-
-
-def _collective(name: str, buffer: str, times: int, bytes_each: int) -> Collective:
-    return Collective(name=name, buffer=buffer, bytes_sent_per_gpu=times * bytes_each)

@@ -5,8 +5,8 @@ from typing import Literal, get_args
 
 from generator.core.card import Card
 from generator.core.memory import Ledger
-from generator.core.run import ZERO_STAGE, Case
-from generator.core.units import format_gb
+from generator.core.run import SHARDED_FROM_STAGE, ZERO_STAGE, Case
+from generator.core.units import format_gb, join_words
 
 VerdictName = Literal["fits", "tight", "no"]
 VERDICTS: tuple[VerdictName, ...] = get_args(VerdictName)
@@ -70,7 +70,6 @@ LINE_WORDS = {
 }
 SINGULAR_LINES = ("optimizer_states", "overhead")
 """Lines whose words are one thing in a sentence."""
-SHARDED_FROM_STAGE = {"weights": 3, "master_weights": 1, "gradients": 2, "optimizer_states": 1}
 
 
 def _what_more_would_share(case: Case, ledger: Ledger) -> str:
@@ -81,8 +80,7 @@ def _what_more_would_share(case: Case, ledger: Ledger) -> str:
         for line, least in SHARDED_FROM_STAGE.items()
         if stage >= least and getattr(ledger, line)
     ]
-    shared = " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-    return f"more GPUs would share {shared or 'nothing of it'}"
+    return f"more GPUs would share {join_words(words) or 'nothing of it'}"
 
 
 def _what_more_gpus_do(case: Case, ledger: Ledger) -> str:
@@ -96,10 +94,10 @@ def _what_more_gpus_do(case: Case, ledger: Ledger) -> str:
     stage = case.zero_stage
     replicated = ledger.activations + ledger.buffers + ledger.overhead
     words = "activations"
-    if stage < 3:
+    if stage < SHARDED_FROM_STAGE["weights"]:
         replicated += ledger.weights
         words = "weights and activations"
-    if stage < 2:
+    if stage < SHARDED_FROM_STAGE["gradients"]:
         replicated += ledger.gradients
         words = "weights, gradients and activations"
     return f"every GPU keeps {format_gb(replicated)} of {words} and overhead however many there are"

@@ -1,4 +1,4 @@
-"""Who picks the GPU count: the strategy, the user, or the first rung that fits."""
+"""Who picks the GPU count: the strategy, the user, or the fewest that fit."""
 
 from dataclasses import replace
 
@@ -34,20 +34,26 @@ def usable_counts(strategy: Strategy, card: Card) -> tuple[int, ...]:
     return tuple(count for count in gpu_counts(card) if count >= least)
 
 
-def climb(case: Case, card: Card) -> Case:
-    """The case on the first GPU count whose total is within 95 % of the card, else on the last
-    rung.
+def fewest_gpus(case: Case, card: Card) -> int | None:
+    """Fewest GPUs of the card on which the case fits under its strategy; None where no count does.
 
-    Shape: the same case with `num_gpus` set.
-    Source: S-SEED-SHARDING.
+    Shape: GPUs. Single is one GPU; DDP's need does not depend on the count beyond two.
+    Source: S-SEED-SHARDING (the rule of 95 %), over `usable_counts`.
     """
     limit = fit_limit_bytes(card)
-    candidate = case
-    for count in gpu_counts(card):
-        candidate = replace(case, num_gpus=count)
-        if peak(candidate).ledger.total <= limit:
-            break
-    return candidate
+    for count in usable_counts(case.strategy, card):
+        if peak(replace(case, num_gpus=count)).ledger.total <= limit:
+            return count
+    return None
+
+
+def climb(case: Case, card: Card) -> Case:
+    """The case on the fewest GPUs on which it fits, else on the last rung.
+
+    Shape: the same case with `num_gpus` set.
+    Source: `fewest_gpus`.
+    """
+    return replace(case, num_gpus=fewest_gpus(case, card) or gpu_counts(card)[-1])
 
 
 def default_gpus(strategy: Strategy) -> int:

@@ -6,7 +6,7 @@ fault is a `TrainfitError` that names the field and the remedy.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from generator.core.card import GPU_COUNTS_BY_FORM, GPUS_PER_NODE_BY_FORM, Card
 from generator.core.catalog import Catalog
@@ -24,7 +24,13 @@ from generator.core.run import (
     BASE_DTYPES,
     CHECKPOINTINGS,
     LOSSES,
+    MAX_ACCUMULATION_STEPS,
+    MAX_GPUS,
+    MAX_LORA_RANK,
+    MAX_MICRO_BATCH_SIZE,
+    MAX_SEQUENCE_LENGTH,
     METHODS,
+    OPTIMIZER_IMPLEMENTATIONS,
     PRECISIONS,
     STRATEGIES,
     Case,
@@ -36,6 +42,7 @@ from generator.core.stack import Stack
 MAX_REQUEST_CHARACTERS = 2_000_000
 MAX_PARAMETERS = 10**14
 
+LORA_DEFAULTS: dict[str, object] = asdict(Lora())
 DEFAULTS: dict[str, object] = {
     "method": "full",
     "precision": "bf16-mixed",
@@ -43,23 +50,10 @@ DEFAULTS: dict[str, object] = {
     "optimizer_implementation": "fused",
     "strategy": "single",
     "num_gpus": None,
-    "sequence_length": 2048,
-    "micro_batch_size": 1,
-    "gradient_accumulation_steps": 8,
-    "activation_checkpointing": "full",
-    "attention": "flash",
-    "loss": "standard",
+    **asdict(Workload()),
     "stack": "generic",
     "stack_version": None,
-    "lora": {
-        "rank": 16,
-        "target_modules": "all-linear",
-        "adapter_dtype": "fp32",
-        "base_dtype": "nf4-dq",
-        "dropout": False,
-        "train_embeddings": False,
-        "train_head": False,
-    },
+    "lora": LORA_DEFAULTS,
     "card": "h100-sxm-80gb",
 }
 """What a request leaves out. `num_gpus` null lets the strategy pick: one, two, or the ladder."""
@@ -67,7 +61,7 @@ DEFAULTS: dict[str, object] = {
 CHOICES: dict[str, tuple[str, ...]] = {
     "method": METHODS,
     "precision": PRECISIONS,
-    "optimizer_implementation": ("fused", "foreach", "in-backward"),
+    "optimizer_implementation": OPTIMIZER_IMPLEMENTATIONS,
     "strategy": STRATEGIES,
     "activation_checkpointing": CHECKPOINTINGS,
     "attention": ATTENTION_KERNELS,
@@ -77,15 +71,15 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 RANGES: dict[str, tuple[int, int]] = {
-    "num_gpus": (1, 65_536),
-    "sequence_length": (1, 16_777_216),
-    "micro_batch_size": (1, 65_536),
-    "gradient_accumulation_steps": (1, 1_048_576),
-    "lora.rank": (1, 65_536),
+    "num_gpus": (1, MAX_GPUS),
+    "sequence_length": (1, MAX_SEQUENCE_LENGTH),
+    "micro_batch_size": (1, MAX_MICRO_BATCH_SIZE),
+    "gradient_accumulation_steps": (1, MAX_ACCUMULATION_STEPS),
+    "lora.rank": (1, MAX_LORA_RANK),
     "card.memory_gb": (1, 10_000),
     "dataset.num_tokens": (1, 10**15),
     "dataset.num_samples": (1, 10**12),
-    "dataset.tokens_per_sample": (1, 16_777_216),
+    "dataset.tokens_per_sample": (1, MAX_SEQUENCE_LENGTH),
 }
 
 NUMBER_RANGES: dict[str, tuple[float, float]] = {
@@ -352,10 +346,8 @@ def _model(value: object, catalog: Catalog) -> tuple[Model, str | None, object, 
 
 
 def _lora(value: Mapping[str, object]) -> Lora:
-    defaults = DEFAULTS["lora"]
-    assert isinstance(defaults, dict)
-    _check_fields(value, tuple(defaults), "lora.")
-    filled = {**defaults, **value}
+    _check_fields(value, tuple(LORA_DEFAULTS), "lora.")
+    filled = {**LORA_DEFAULTS, **value}
     targets = filled["target_modules"]
     if isinstance(targets, list):
         if not targets or not all(isinstance(each, str) and len(each) <= 200 for each in targets):
@@ -376,7 +368,7 @@ def _lora(value: Mapping[str, object]) -> Lora:
         )
     return Lora(
         rank=_integer("lora.rank", filled["rank"]),
-        target_modules=targets,
+        target_modules=targets,  # type: ignore[arg-type]
         adapter_dtype=_choice("lora.adapter_dtype", filled["adapter_dtype"]),  # type: ignore[arg-type]
         base_dtype=_choice("lora.base_dtype", filled["base_dtype"]),  # type: ignore[arg-type]
         dropout=_boolean("lora.dropout", filled["dropout"]),
@@ -603,35 +595,24 @@ def parse(
             f"{optimizer.name} works on whole gradient matrices, which no GPU of a {strategy} run "
             "has; use strategy single or ddp, or another optimizer.",
         )
-    workload = case.workload
+    targets = lora.target_modules
     filled |= {
+        "model": model_named,
         "method": case.method,
         "precision": case.precision,
+        "optimizer": optimizer.id,
         "optimizer_implementation": case.optimizer_implementation,
         "strategy": case.strategy,
         "num_gpus": num_gpus,
-        "sequence_length": workload.sequence_length,
-        "micro_batch_size": workload.micro_batch_size,
-        "gradient_accumulation_steps": workload.gradient_accumulation_steps,
-        "activation_checkpointing": workload.activation_checkpointing,
-        "attention": workload.attention,
-        "loss": workload.loss,
+        **asdict(case.workload),
         "stack": stack.id,
+        # JSON has lists, no tuples.
+        "lora": {
+            **asdict(lora),
+            "target_modules": targets if isinstance(targets, str) else list(targets),
+        },
+        "card": card_named,
     }
-    filled["optimizer"] = optimizer.id
-    filled["card"] = card_named
-    filled["lora"] = {
-        "rank": lora.rank,
-        "target_modules": lora.target_modules
-        if isinstance(lora.target_modules, str)
-        else list(lora.target_modules),
-        "adapter_dtype": lora.adapter_dtype,
-        "base_dtype": lora.base_dtype,
-        "dropout": lora.dropout,
-        "train_embeddings": lora.train_embeddings,
-        "train_head": lora.train_head,
-    }
-    filled["model"] = model_named
     return Request(
         case=case,
         card=card,
@@ -644,7 +625,7 @@ def parse(
 
 def _own_defaults(stack: Stack, given: Mapping[str, object], method: str) -> str:
     """What a named tool sets in place of the usual default, in a sentence; empty where nothing."""
-    usual: Mapping[str, object] = {**DEFAULTS, **_dotted("lora", DEFAULTS["lora"])}
+    usual: Mapping[str, object] = {**DEFAULTS, **_dotted("lora", LORA_DEFAULTS)}
     told = {*given, *_dotted("lora", given.get("lora", {}))}
     own = [
         f"{name} {json.dumps(value).strip(chr(34))}"

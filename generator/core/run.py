@@ -30,8 +30,28 @@ ATTENTION_KERNELS: tuple[AttentionKernel, ...] = get_args(AttentionKernel)
 LOSSES: tuple[Loss, ...] = get_args(Loss)
 ADAPTER_DTYPES: tuple[AdapterDType, ...] = get_args(AdapterDType)
 BASE_DTYPES: tuple[BaseDType, ...] = get_args(BaseDType)
+OPTIMIZER_IMPLEMENTATIONS: tuple[OptimizerImplementation, ...] = get_args(OptimizerImplementation)
+
+MAX_GPUS = 1 << 16
+MAX_SEQUENCE_LENGTH = 1 << 24
+MAX_MICRO_BATCH_SIZE = 1 << 16
+MAX_ACCUMULATION_STEPS = 1 << 20
+MAX_LORA_RANK = 1 << 16
+"""What a run may be asked for at most, far beyond any that there was; solvers end there."""
 
 ZERO_STAGE: dict[Strategy, int] = {"single": 0, "ddp": 0, "zero-1": 1, "zero-2": 2, "zero-3": 3}
+SHARDED_FROM_STAGE = {"weights": 3, "master_weights": 1, "gradients": 2, "optimizer_states": 1}
+"""The ZeRO stage from which on a line is split over the GPUs. Source: S-ZERO section 5; the FP32
+master is part of the optimizer partition."""
+
+
+def shard_divisor(line: str, *, zero_stage: int, num_gpus: int) -> int:
+    """Over how many GPUs a resident line is split.
+
+    Shape: N from the line's stage of `SHARDED_FROM_STAGE` on, else 1.
+    Source: S-ZERO section 5.
+    """
+    return num_gpus if zero_stage >= SHARDED_FROM_STAGE[line] else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

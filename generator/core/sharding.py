@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from generator.core.dtypes import FP32_BYTES, HALF_BYTES
 from generator.core.resident import Resident
-from generator.core.run import Case
+from generator.core.run import Case, shard_divisor
 from generator.core.units import ceil_div
 
 DEEPSPEED_BUCKET_ELEMENTS = 500_000_000
@@ -39,11 +39,16 @@ def shard(resident: Resident, *, zero_stage: int, num_gpus: int) -> Shard:
         from stage 1; the largest rank's part, so rounded up.
     Source: S-ZERO section 5; the FP32 master is part of the optimizer partition.
     """
+
+    def own(line: str) -> int:
+        divisor = shard_divisor(line, zero_stage=zero_stage, num_gpus=num_gpus)
+        return ceil_div(getattr(resident, line), divisor)
+
     return Shard(
-        weights=ceil_div(resident.weights, num_gpus if zero_stage >= 3 else 1),
-        gradients=ceil_div(resident.gradients, num_gpus if zero_stage >= 2 else 1),
-        master_weights=ceil_div(resident.master_weights, num_gpus if zero_stage >= 1 else 1),
-        optimizer_states=ceil_div(resident.optimizer_states, num_gpus if zero_stage >= 1 else 1),
+        weights=own("weights"),
+        master_weights=own("master_weights"),
+        gradients=own("gradients"),
+        optimizer_states=own("optimizer_states"),
     )
 
 

@@ -11,16 +11,13 @@ from typing import Any
 
 from generator.core.card import Card
 from generator.core.fit import VerdictName, fit_limit_bytes, verdict_name
-from generator.core.ladder import gpu_counts, usable_counts
+from generator.core.ladder import gpu_counts
 from generator.core.memory import peak
 from generator.core.optimizer import Optimizer
-from generator.core.run import Case, Strategy
+from generator.core.run import MAX_MICRO_BATCH_SIZE, MAX_SEQUENCE_LENGTH, Case, Strategy
 
 SEQUENCE_STEP_TOKENS = 256
 """Sequence lengths are answered in whole multiples of this."""
-MAX_SEQUENCE_LENGTH = 1 << 24
-MAX_MICRO_BATCH_SIZE = 1 << 16
-"""Where the search ends: what a request may ask for at most (`request.RANGES`)."""
 SHARDED_STRATEGIES: tuple[Strategy, ...] = ("zero-1", "zero-2", "zero-3")
 WORKLOAD_LEVERS = frozenset(("attention", "micro_batch_size", "activation_checkpointing", "loss"))
 
@@ -62,21 +59,53 @@ class _Candidate:
     changes_training: bool = False
 
 
-def _largest(fits: Callable[[int], bool], *, upper: int) -> int:
-    """Largest integer in 0..upper for which `fits` holds; it holds below any value for which it
-    holds.
+def _largest_under(
+    need: Callable[[int], int], limits: Sequence[int], *, upper: int
+) -> tuple[int, ...]:
+    """Largest whole number up to `upper` whose need is within each limit; 0 where 1 needs more.
+
+    Args:
+        need: Bytes; never falls with the number, which is tried once for all limits.
+        limits: Bytes.
+        upper: A power of two.
     """
-    low, high = 0, 1
-    while high <= upper and fits(high):
-        low, high = high, high * 2
-    high = min(high, upper + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    known: dict[int, int] = {0: 0}
+
+    def needed(number: int) -> int:
+        if number not in known:
+            known[number] = need(number)
+        return known[number]
+
+    found: list[int] = []
+    for limit in limits:
+        low = max(number for number, known_need in known.items() if known_need <= limit)
+        above = [number for number, known_need in known.items() if known_need > limit]
+        high = min(above) if above else max(1, low)
+        while not above and high <= upper and needed(high) <= limit:
+            low, high = high, high * 2
+        high = min(high, upper + 1)
+        while high - low > 1:
+            middle = _between(low, high, known, limit)
+            if needed(middle) <= limit:
+                low = middle
+            else:
+                high = middle
+        found.append(low)
+    return tuple(found)
+
+
+def _between(low: int, high: int, known: dict[int, int], limit: int) -> int:
+    """Where to try next: on the straight line between the ends, which the need nearly follows."""
+    # Both ends are known: numbers double from 1 up to the upper end, itself a power of two.
+    below, above = known[low], known[high]
+    guess = low + (high - low) * (limit - below) // (above - below)
+    # One step aside so that both ends close in.
+    return min(max(guess, low + 1), high - 1)
+
+
+def _need_with(case: Case, **changes: Any) -> int:
+    """Bytes per GPU with another workload."""
+    return peak(replace(case, workload=replace(case.workload, **changes))).ledger.total
 
 
 def longest_sequences(case: Case, limits: Sequence[int]) -> tuple[int, ...]:
@@ -87,40 +116,12 @@ def longest_sequences(case: Case, limits: Sequence[int]) -> tuple[int, ...]:
     Source: bisection over `memory.peak`, which never falls with the sequence length (a property
         test); limits share the lengths already tried.
     """
-    known: dict[int, int] = {0: 0}
-
-    def total(steps: int) -> int:
-        if steps not in known:
-            workload = replace(case.workload, sequence_length=steps * SEQUENCE_STEP_TOKENS)
-            known[steps] = peak(replace(case, workload=workload)).ledger.total
-        return known[steps]
-
-    upper = MAX_SEQUENCE_LENGTH // SEQUENCE_STEP_TOKENS
-    found: list[int] = []
-    for limit in limits:
-        low = max(steps for steps, need in known.items() if need <= limit)
-        above = [steps for steps, need in known.items() if need > limit]
-        high = min(above) if above else max(1, low)
-        while not above and high <= upper and total(high) <= limit:
-            low, high = high, high * 2
-        high = min(high, upper + 1)
-        while high - low > 1:
-            middle = _between(low, high, known, limit)
-            if total(middle) <= limit:
-                low = middle
-            else:
-                high = middle
-        found.append(low * SEQUENCE_STEP_TOKENS)
-    return tuple(found)
-
-
-def _between(low: int, high: int, known: dict[int, int], limit: int) -> int:
-    """Where to try next: on the straight line between the ends, which the need nearly follows."""
-    # Both ends are known: lengths double from one step up to the longest, itself a power of two.
-    below, above = known[low], known[high]
-    guess = low + (high - low) * (limit - below) // (above - below)
-    # One step aside so that both ends close in.
-    return min(max(guess, low + 1), high - 1)
+    found = _largest_under(
+        lambda steps: _need_with(case, sequence_length=steps * SEQUENCE_STEP_TOKENS),
+        limits,
+        upper=MAX_SEQUENCE_LENGTH // SEQUENCE_STEP_TOKENS,
+    )
+    return tuple(steps * SEQUENCE_STEP_TOKENS for steps in found)
 
 
 def longest_sequence(case: Case, card: Card) -> int:
@@ -138,26 +139,12 @@ def largest_micro_batch(case: Case, card: Card) -> int:
     Shape: sequences.
     Source: bisection over `memory.peak`.
     """
-    limit = fit_limit_bytes(card)
-
-    def fits(size: int) -> bool:
-        workload = replace(case.workload, micro_batch_size=size)
-        return peak(replace(case, workload=workload)).ledger.total <= limit
-
-    return _largest(fits, upper=MAX_MICRO_BATCH_SIZE)
-
-
-def fewest_gpus(case: Case, card: Card) -> int | None:
-    """Fewest GPUs of the card on which the case fits under its strategy; None where no count does.
-
-    Shape: GPUs. Single is one GPU; DDP's need does not depend on the count beyond two.
-    Source: the ladder, `ladder.usable_counts`.
-    """
-    limit = fit_limit_bytes(card)
-    for count in usable_counts(case.strategy, card):
-        if peak(replace(case, num_gpus=count)).ledger.total <= limit:
-            return count
-    return None
+    (found,) = _largest_under(
+        lambda size: _need_with(case, micro_batch_size=size),
+        (fit_limit_bytes(card),),
+        upper=MAX_MICRO_BATCH_SIZE,
+    )
+    return found
 
 
 def _lighter_workload(case: Case) -> Iterator[_Candidate]:

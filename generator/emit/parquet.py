@@ -1,13 +1,18 @@
 """The whole matrix as one Parquet file: one row per set-up, what a card does not change once."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy.typing as npt
+import pandas as pd
 
 from generator.tables.view import ModelView
+
+
+def _named(positions: npt.NDArray[np.intp], names: Sequence[str]) -> "pd.Categorical[str]":
+    """Each name once, and where it stands as a number."""
+    return pd.Categorical.from_codes(positions, categories=pd.Index(list(names)))
 
 
 def matrix_parquet(views: Mapping[str, ModelView]) -> bytes:
@@ -17,25 +22,20 @@ def matrix_parquet(views: Mapping[str, ModelView]) -> bytes:
     """
     axes = next(iter(views.values())).axes
     totals = np.stack([view.matrix.total_bytes for view in views.values()])
-    positions = np.nonzero(totals > 0)
-    names = (
-        list(views),
-        list(axes.methods),
-        [optimizer.id for optimizer in axes.optimizers],
-        list(axes.strategies),
-    )
-    columns: dict[str, pa.Array] = {}
-    for name, position, values in zip(
-        ("model", "method", "optimizer", "strategy"), positions, names, strict=False
-    ):
-        columns[name] = pa.DictionaryArray.from_arrays(
-            pa.array(position.astype(np.int32)), pa.array(values)
-        )
+    model, method, optimizer, strategy, count, workload = np.nonzero(totals > 0)
     counts = np.array(axes.gpu_counts, dtype=np.int16)
     lengths = np.array([each.workload.sequence_length for each in axes.workloads], dtype=np.int32)
-    columns["num_gpus"] = pa.array(counts[positions[4]])
-    columns["sequence_length"] = pa.array(lengths[positions[5]])
-    columns["total_bytes_per_gpu"] = pa.array(totals[positions])
+    table = pd.DataFrame(
+        {
+            "model": _named(model, list(views)),
+            "method": _named(method, axes.methods),
+            "optimizer": _named(optimizer, [each.id for each in axes.optimizers]),
+            "strategy": _named(strategy, axes.strategies),
+            "num_gpus": counts[count],
+            "sequence_length": lengths[workload],
+            "total_bytes_per_gpu": totals[totals > 0],
+        }
+    )
     buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer, compression="zstd")
+    table.to_parquet(buffer, compression="zstd", index=False)
     return buffer.getvalue()

@@ -6,6 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from generator.core.run import (
+    MAX_ACCUMULATION_STEPS,
+    MAX_GPUS,
+    MAX_LORA_RANK,
+    MAX_MICRO_BATCH_SIZE,
+    MAX_SEQUENCE_LENGTH,
+)
 from generator.problem import plain_number
 
 Kind = Literal["text", "count", "number"]
@@ -74,10 +81,10 @@ def _number(name: str, unit: str, lowest: float, highest: float) -> Column:
 ID = Column(name="id", is_needed=True, is_one_word=True)
 QUALITY = Column(name="quality", choices=("A", "B", "C"), is_needed=True)
 TRUTHS = ("true", "false")
-RANK = _count("lora_rank", 65_536)
-GPUS = _count("num_gpus", 65_536)
-LENGTH = _count("sequence_length", 16_777_216)
-MICRO_BATCH = _count("micro_batch_size", 65_536)
+RANK = _count("lora_rank", MAX_LORA_RANK)
+GPUS = _count("num_gpus", MAX_GPUS)
+LENGTH = _count("sequence_length", MAX_SEQUENCE_LENGTH)
+MICRO_BATCH = _count("micro_batch_size", MAX_MICRO_BATCH_SIZE)
 PARAMETERS = _number("params_b", "billions", 1e-4, 1e5)
 METRICS = (
     "max_memory_allocated",
@@ -108,7 +115,7 @@ MEMORY = Table(
         GPUS,
         LENGTH,
         MICRO_BATCH,
-        _count("gradient_accumulation_steps", 1_048_576),
+        _count("gradient_accumulation_steps", MAX_ACCUMULATION_STEPS),
         Column(name="packing", choices=TRUTHS),
         *_texts("activation_checkpointing", "attention", "loss", "cpu_offload", "framework"),
         Column(name="metric", choices=METRICS, is_needed=True),

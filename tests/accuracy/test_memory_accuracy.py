@@ -143,5 +143,6 @@ def test_links_open_the_row_in_the_calculator() -> None:
         expected = parse(request, catalog).case
         for name in ("method", "lora", "precision", "optimizer", "strategy", "num_gpus"):
             assert getattr(again, name) == getattr(expected, name), request
+        assert again.optimizer_implementation == expected.optimizer_implementation
         assert again.workload == expected.workload
         assert again.stack == expected.stack

@@ -22,9 +22,6 @@ def test_f19_13b_in_bf16_on_four_gpus(
     )
     assert sent.bytes_sent_per_gpu_per_step == expected_gb * GB
     assert sent.relative_to_ddp == relative
-    assert sent.bytes_sent_per_gpu_per_step == sum(
-        each.bytes_sent_per_gpu for each in sent.collectives
-    )
 
 
 @pytest.mark.parametrize(
@@ -65,18 +62,6 @@ def test_lora_sends_adapter_gradients_but_zero_3_still_gathers_the_frozen_base()
     assert sharded.relative_to_ddp == pytest.approx(650.5)
 
 
-def test_zero_1_gathers_the_trained_weights_in_their_own_width() -> None:
-    sent = communication(
-        num_trainable_parameters=1000,
-        weight_bytes=2000,
-        gradient_bytes_per_parameter=4,
-        trainable_weight_bytes=2000,
-        strategy="zero-1",
-        num_gpus=4,
-    )
-    assert [each.bytes_sent_per_gpu for each in sent.collectives] == [3000, 1500]
-
-
 @pytest.mark.parametrize(("strategy", "num_gpus"), [("single", 4), ("zero-3", 1), ("ddp", 1)])
 def test_one_gpu_sends_nothing(strategy: Strategy, num_gpus: int) -> None:
     sent = communication(
@@ -86,7 +71,6 @@ def test_one_gpu_sends_nothing(strategy: Strategy, num_gpus: int) -> None:
         num_gpus=num_gpus,
     )
     assert sent.bytes_sent_per_gpu_per_step == 0
-    assert sent.collectives == ()
     assert sent.relative_to_ddp == 0
 
 

@@ -6,15 +6,13 @@ import pytest
 
 from generator.core.card import Card
 from generator.core.fit import fit_limit_bytes, tight_limit_bytes, verdict, verdict_name
-from generator.core.ladder import climb, default_gpus, gpu_counts, usable_counts
+from generator.core.ladder import climb, default_gpus, fewest_gpus, gpu_counts, usable_counts
 from generator.core.memory import Ledger, peak
 from generator.core.optimizer import Optimizer, OptimizerState
-from generator.core.run import Case, Lora, Strategy, Workload
+from generator.core.run import MAX_SEQUENCE_LENGTH, Case, Lora, Strategy, Workload
 from generator.core.solve import (
-    MAX_SEQUENCE_LENGTH,
-    _largest,
+    _largest_under,
     changes_that_fit,
-    fewest_gpus,
     largest_micro_batch,
     longest_sequence,
     longest_sequences,
@@ -251,9 +249,10 @@ def test_a_card_for_everything_takes_the_longest_sequence_that_is_tried() -> Non
 
 
 def test_bisection_finds_the_last_value_that_fits() -> None:
-    for last in range(40):
-        assert _largest(lambda value, last=last: value <= last, upper=100) == last  # type: ignore[misc]
-        assert _largest(lambda _: True, upper=last) == last
+    limits = range(40)
+    assert _largest_under(lambda value: value, limits, upper=64) == tuple(limits)
+    assert _largest_under(lambda value: value, limits[::-1], upper=64) == tuple(limits[::-1])
+    assert _largest_under(lambda value: value, [63, 64, 65], upper=64) == (63, 64, 64)
 
 
 def test_fewest_gpus_follow_the_strategy() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
 from generator.core.nesting import check_nesting
-from generator.core.request import DEFAULTS
+from generator.core.request import DEFAULTS, LORA_DEFAULTS
 
 MARK = "# trainfit: "
 JSON_KEY = "trainfit"
@@ -32,10 +32,8 @@ def filled(fields: Mapping[str, object], catalog: Catalog) -> dict[str, object]:
         catalog: Where the stack is looked up.
     """
     stack = catalog.stack(str(fields.get("stack", DEFAULTS["stack"])))
-    lora = DEFAULTS["lora"]
-    assert isinstance(lora, dict)
     found: dict[str, object] = {name: value for name, value in DEFAULTS.items() if name != "lora"}
-    found |= {f"lora.{name}": value for name, value in lora.items()}
+    found |= {f"lora.{name}": value for name, value in LORA_DEFAULTS.items()}
     found["model"] = None
     found |= dict(stack.defaults)
     return found | dict(fields)
@@ -122,9 +120,7 @@ def decode(value: object) -> dict[str, tuple[object, object]]:
             value = json.loads(value)
         except (ValueError, RecursionError):
             value = None
-    lora = DEFAULTS["lora"]
-    assert isinstance(lora, dict)
-    known = {"model", *DEFAULTS, *(f"lora.{name}" for name in lora)} - {"lora"}
+    known = {"model", *DEFAULTS, *(f"lora.{name}" for name in LORA_DEFAULTS)} - {"lora"}
     if not isinstance(value, dict) or not all(
         name in known and isinstance(pair, list) and len(pair) == 2 for name, pair in value.items()
     ):
