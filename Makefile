@@ -9,12 +9,10 @@ PY := $(VENV)/bin/python
 export NO_MKDOCS_2_WARNING := 1
 export CHROME_PATH ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-# What the built site depends on: everything but what `generator build` writes.
-SITE_SOURCES := mkdocs.yml $(shell find catalog generator docs tools -type f \
-	-not -path 'docs/models/*' -not -path 'docs/cards/*' -not -path 'docs/api/v1/*' \
-	-not -path 'docs/assets/pyodide/*' -not -path 'docs/assets/core/*' -not -path 'docs/assets/generated/*' \
-	-not -path docs/llms.txt -not -path docs/robots.txt \
-	-not -name '*.pyc' 2>/dev/null)
+# What `generator build` writes. The built site depends on everything else.
+GENERATED := $(addprefix docs/,models cards api/v1 assets/pyodide assets/core assets/generated llms.txt robots.txt)
+SITE_SOURCES := mkdocs.yml $(shell find catalog generator docs tools \
+	$(foreach each,$(GENERATED),-path $(each) -prune -o) -type f -not -name '*.pyc' -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -75,11 +73,11 @@ check: checked  ## Check the catalog, its schemas, the golden cases and the ledg
 
 .PHONY: links
 links: venv  ## Ask every cited address whether it still answers (needs the network)
-	@$(PY) tools/sources.py links
+	@$(PY) tools/links.py
 
 .PHONY: stale
 stale: venv  ## List sources that were last read more than 18 months ago
-	@$(PY) tools/sources.py stale
+	@! $(PY) -m generator check | grep stale-source
 
 .PHONY: lint
 lint: venv  ## Formatting and lint rules, workflows included
@@ -163,9 +161,7 @@ requirements: venv  ## Compile requirements/*.txt from *.in
 
 .PHONY: clean
 clean:  ## Remove what was generated, built and cached (not .venv and node_modules)
-	rm -rf site mutants .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage htmlcov \
-		docs/models docs/cards docs/api/v1 docs/assets/pyodide docs/assets/core docs/assets/generated \
-		docs/llms.txt docs/robots.txt mkdocs.generated.yml
+	rm -rf site mutants .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage htmlcov $(GENERATED)
 	find generator tests tools -name __pycache__ -prune -exec rm -rf {} +
 
 # What the targets above stand on

@@ -21,7 +21,6 @@ Text (a string with its unit; also filters: `{{ run.per_gpu.total | gb }}`):
     gib(bytes, digits=None)          binary gibibytes: `124.5 GiB`
     mb(bytes, digits=0)              decimal megabytes
     number(value, digits=0)          thousands grouped: `8,030,261,248`
-    billions(count, digits=1)        `8.0 billion`
     percent(ratio, digits=0)         `75 %` of 0.75
     times(ratio, digits=1)           `1.5×`; other arithmetic is written in the expression:
                                      `{{ (run.per_gpu.weights * 2) | gb }}`
@@ -161,11 +160,6 @@ def number(value: float, digits: int = 0) -> str:
     return f"{value:,.{digits}f}"
 
 
-def billions(count: float, digits: int = 1) -> str:
-    """A count in billions."""
-    return f"{count / 10**9:,.{digits}f} billion"
-
-
 def percent(ratio: float, digits: int = 0) -> str:
     """A ratio in percent."""
     return f"{ratio * 100:.{digits}f} %"
@@ -190,7 +184,7 @@ def static_default_answer() -> str:
 
 
 MACROS = (estimate, refusal, solve, grid, curve, fact, verdict, static_default_answer)
-FILTERS = (gb, gib, mb, number, billions, percent, times)
+FILTERS = (gb, gib, mb, number, percent, times)
 
 
 def define_env(env: MacrosEnvironment) -> None:

@@ -105,6 +105,7 @@ def build(
                 env,
                 facts=facts[model_id],
                 view=view,
+                methods=catalog.methods,
                 optimizer_names=optimizer_names,
                 former_cards=former,
                 time_rows=times[model_id],

@@ -26,7 +26,7 @@ from generator.load import CATALOG_DIR, load_catalog
 from generator.tables.base import VERDICT_SIGNS
 
 MEASUREMENTS = CATALOG_DIR / "measurements"
-METHOD_NAMES = {"full": "Full", "lora": "LoRA", "qlora": "QLoRA"}
+SHORT_METHOD_NAMES = {"full": "Full", "lora": "LoRA", "qlora": "QLoRA"}
 METRIC_NAMES = {"allocated": "allocated", "reserved": "reserved", "total": "card"}
 COMMIT = re.compile(r",? (commit )?[0-9a-f]{7,}(?=\))")
 """A commit in a source's name, which a picture has no room for."""
@@ -100,11 +100,11 @@ def error_plot(group: str) -> str:
     if group == "method":
         for method in METHODS:
             for place in PLACES:
-                groups[f"{METHOD_NAMES[method]}, {place}"] = []
+                groups[f"{SHORT_METHOD_NAMES[method]}, {place}"] = []
     for row in sorted(_good(), key=lambda each: each.source.lower()):
         if group == "method":
             place = "single" if row.strategy == "single" else "sharded"
-            name = f"{METHOD_NAMES[row.method.partition('+')[0]]}, {place}"
+            name = f"{SHORT_METHOD_NAMES[row.method.partition('+')[0]]}, {place}"
         else:
             name = COMMIT.sub("", row.source)
         groups.setdefault(name, []).append(row.error or 0.0)
@@ -227,7 +227,7 @@ def _verdict(row: RowScore) -> str:
 def _set_up(request: Mapping[str, Any]) -> str:
     count = request["num_gpus"]
     parts = [
-        METHOD_NAMES[request["method"]],
+        SHORT_METHOD_NAMES[request["method"]],
         request["strategy"] + (f" on {count}" if count > 1 else ""),
         f"{request['micro_batch_size']} x {request['sequence_length']:,}",
         request["stack"] + (f" {request['stack_version']}" if request.get("stack_version") else ""),

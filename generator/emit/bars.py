@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from markupsafe import Markup
 
 from generator.core.memory import LINES
-from generator.core.units import GB
-from generator.tables.base import format_gb
+from generator.core.units import GB, join_words
+from generator.tables.base import gb_figure
 from generator.tables.strategy_bars import StrategyBars, fit_limit
 
 COMPONENTS = {
@@ -75,8 +75,7 @@ def _anchor(place: float) -> str:
 
 def marked_cards(bars: StrategyBars) -> str:
     """The marked card sizes in words, empty where none is."""
-    sizes = [f"{size} GB" for size in bars.card_sizes_gb]
-    return " and ".join([", ".join(sizes[:-1]), sizes[-1]] if len(sizes) > 1 else sizes)
+    return join_words([f"{size} GB" for size in bars.card_sizes_gb])
 
 
 def gigabytes(bars: StrategyBars, num_bytes: int) -> str:
@@ -88,4 +87,4 @@ def gigabytes(bars: StrategyBars, num_bytes: int) -> str:
     least = 10**-digits
     if num_bytes / GB < least / 2:
         return f"<{least:g}"
-    return f"{num_bytes / GB:,.2f}" if digits == 2 else format_gb(num_bytes)
+    return f"{num_bytes / GB:,.2f}" if digits == 2 else gb_figure(num_bytes)

@@ -17,6 +17,7 @@ from generator.core.launch import TOOLS
 from generator.core.params import num_parameters
 from generator.core.units import format_gb
 from generator.emit.bars import COMPONENTS, segments
+from generator.tables.base import VERDICT_SIGNS, VERDICT_WORDS
 from generator.tables.reference_cards import REFERENCE_CARD_IDS
 
 DEFAULT_MODEL = "llama-3.1-8b"
@@ -30,7 +31,9 @@ PHASE_LABELS = {
     "backward": "Backward",
     "step": "Optimizer step",
 }
-VERDICT_LABELS = {"fits": ("✓", "Fits"), "tight": ("≈", "Tight"), "no": ("✕", "Does not fit")}
+VERDICT_LABELS = {
+    verdict: (VERDICT_SIGNS[verdict], word.capitalize()) for verdict, word in VERDICT_WORDS.items()
+}
 
 Result = Mapping[str, Any]
 

@@ -13,9 +13,14 @@ from markupsafe import Markup
 from generator.core.card import Card
 from generator.emit import plots
 from generator.emit.facts import ModelFacts
-from generator.tables.base import METHOD_NAMES, card_order, format_count, format_parameters
+from generator.tables.base import (
+    METHOD_NAMES,
+    card_order,
+    format_count,
+    format_parameters,
+    full_card_name,
+)
 from generator.tables.fewest_gpus import SmallestSetup, smallest_setups
-from generator.tables.reference_cards import ReferenceCard
 from generator.tables.view import ModelView
 
 BILLION = 10**9
@@ -165,7 +170,7 @@ def cards_index(env: jinja2.Environment, *, cards: Sequence[Card]) -> str:
     rows = [
         CardRow(
             card=card,
-            name=ReferenceCard(index=0, card=card).full_name,
+            name=full_card_name(card),
             form=FORM_NAMES[card.form],
         )
         for card in ordered

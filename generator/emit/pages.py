@@ -15,8 +15,9 @@ from markupsafe import Markup
 from generator.core.api import COST_TOKENS
 from generator.core.card import Card
 from generator.core.fit import FIT_PERCENT, fit_limit_bytes, tight_limit_bytes
+from generator.core.method import Method
 from generator.core.model import Model
-from generator.core.units import GB, GIB
+from generator.core.units import GB, GIB, join_words
 from generator.emit import bars, cells
 from generator.emit.badges import Badge
 from generator.emit.facts import ModelFacts
@@ -35,7 +36,6 @@ from generator.tables.base import (
     STRATEGY_SHORT,
     format_count,
     format_parameters,
-    join_words,
     row_id,
 )
 from generator.tables.reference_cards import REFERENCE_CARD_IDS, reference_cards
@@ -44,18 +44,6 @@ from generator.tables.view import ModelView
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 
-METHOD_LEADS = {
-    "full": "All weights are trained: gradients and optimizer states for every parameter.",
-    "lora": (
-        "The base stays in bf16 and is frozen. Only the adapters have gradients and optimizer "
-        "states, so the optimizer barely matters. It is another training method, with another "
-        "quality profile: see [LoRA and QLoRA](../explain/lora-and-qlora.md)."
-    ),
-    "qlora": (
-        "As LoRA, over a base that is stored in 4 bits (NF4, double quantisation). Norms, "
-        "embeddings and output head stay in 16 bits."
-    ),
-}
 OPTIMIZER_NOTES = {
     "full": "states per parameter decide how many GPUs it takes",
     "lora": "only the adapters have states, so little changes",
@@ -102,7 +90,6 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     env.filters["yaml"] = lambda text: Markup(json.dumps(str(text), ensure_ascii=False))  # noqa: S704
-    env.filters["method_name"] = METHOD_NAMES.__getitem__
     env.filters["count"] = format_count
     env.filters["rate"] = rate
     env.globals.update(
@@ -190,6 +177,7 @@ def model_page(
     *,
     facts: ModelFacts,
     view: ModelView,
+    methods: Mapping[str, Method],
     optimizer_names: Mapping[str, str],
     former_cards: Mapping[str, Sequence[str]],
     time_rows: Sequence[time_and_cost.TimeRow],
@@ -203,6 +191,7 @@ def model_page(
         env: The templates.
         facts: The model.
         view: Its figures.
+        methods: What the catalog says of each method, by id.
         optimizer_names: Names by id.
         former_cards: Former ids of cards whose row ids keep an anchor, by present id.
         time_rows: Hours and money.
@@ -216,7 +205,7 @@ def model_page(
         {
             "method": method,
             "name": METHOD_NAMES[method],
-            "lead": METHOD_LEADS[method],
+            "lead": f"{methods[method].summary} {methods[method].note}",
             "open": OPEN_STRATEGY[method],
             "grids": [
                 strategy_grid.build(view, method, optimizer, strategy)

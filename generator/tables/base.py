@@ -1,7 +1,6 @@
 """What all tables share: words and signs of verdicts, number formats, names of cards, row ids."""
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from generator.core.card import Card
@@ -62,7 +61,7 @@ class Cell:
     @property
     def gb(self) -> str:
         """Gigabytes per GPU, without the unit."""
-        return format_gb(self.total_bytes)
+        return gb_figure(self.total_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +83,7 @@ def table_id(method: str, optimizer: str, strategy: str) -> str:
     return f"{method}--{optimizer}--{strategy}"
 
 
-def format_gb(num_bytes: int) -> str:
+def gb_figure(num_bytes: int) -> str:
     """Decimal gigabytes with one decimal, none from a thousand up; the unit stands in the
     header.
     """
@@ -113,18 +112,12 @@ def short_card_name(name: str) -> str:
     return short or name
 
 
+def full_card_name(card: Card) -> str:
+    """A card's name with its size, which some vendors leave out."""
+    size = f"{card.memory_marketed_gb} GB"
+    return card.name if size in card.name else f"{card.name} {size}"
+
+
 def card_order(card: Card) -> tuple[int, int, str]:
     """Cards by size, then those that scale further, then by name."""
     return (card.memory_marketed_gb, -max(card.allowed_gpu_counts), card.name)
-
-
-def join_words(words: Sequence[str], conjunction: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {conjunction} {words[-1]}"
-
-
-def unique(values: Iterable[int]) -> list[int]:
-    """Values in order of first appearance."""
-    return list(dict.fromkeys(values))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generator.core.card import Card
-from generator.tables.base import short_card_name
+from generator.tables.base import full_card_name, short_card_name
 
 # The card of each size that people rent or own most, so that a column stands for a size.
 REFERENCE_CARD_IDS = (
@@ -37,8 +37,7 @@ class ReferenceCard:
     @property
     def full_name(self) -> str:
         """The card's name with its size, which some vendors leave out."""
-        size = f"{self.card.memory_marketed_gb} GB"
-        return self.card.name if size in self.card.name else f"{self.card.name} {size}"
+        return full_card_name(self.card)
 
 
 def reference_cards(cards: Sequence[Card]) -> list[ReferenceCard]:

@@ -9,7 +9,7 @@ import pytest
 from generator.core import api
 from generator.emit.bars import COMPONENTS
 from generator.load import load_catalog
-from generator.tables.base import VERDICT_SIGNS, VERDICT_WORDS, format_gb
+from generator.tables.base import VERDICT_SIGNS, VERDICT_WORDS, gb_figure
 from tests.browser.support import RunNode
 
 SCRIPT = "tables.mjs"
@@ -39,7 +39,7 @@ def ask(**request: Any) -> dict[str, Any]:
 
 def shown(answer: dict[str, Any]) -> str:
     sign = VERDICT_SIGNS[answer["card"]["verdict"]]
-    return f"{sign} {answer['num_gpus']} × {format_gb(answer['per_gpu']['total'])}"
+    return f"{sign} {answer['num_gpus']} × {gb_figure(answer['per_gpu']['total'])}"
 
 
 def assert_quiet(result: dict[str, Any], site_url: str) -> None:
@@ -110,7 +110,7 @@ def test_copies_are_links_markdown_and_csv(browse: RunNode, site_url: str) -> No
 def in_box(num_bytes: int) -> str:
     """A figure as the box writes it."""
     gigabytes = num_bytes / 10**9
-    return f"{gigabytes:,.2f}" if gigabytes < 10 else format_gb(num_bytes)
+    return f"{gigabytes:,.2f}" if gigabytes < 10 else gb_figure(num_bytes)
 
 
 def assert_breakdown(shown: dict[str, Any], answer: dict[str, Any]) -> None:
@@ -143,7 +143,7 @@ def test_a_cell_shows_what_it_is_made_of(browse: RunNode, site_url: str) -> None
     assert_breakdown(hovered, answer)
     assert "H200 SXM 141 GB" in hovered["head"]
     usable = load_catalog().cards["h200-sxm-141gb"].memory_usable_bytes or 0
-    assert f"usable {format_gb(usable)} GB" in hovered["text"]
+    assert f"usable {gb_figure(usable)} GB" in hovered["text"]
     assert result["staysUnderPointer"]
     assert not result["afterEscape"]
     # The first row's second column: two of the smallest cards on which anything fits.

@@ -4,7 +4,9 @@ import pytest
 
 from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
+from generator.core.memory import case_resident
 from generator.core.nearest import did_you_mean, nearest
+from generator.core.run import METHODS, Case, MethodName
 from generator.load import load_catalog
 
 CATALOG = load_catalog()
@@ -24,6 +26,26 @@ def test_a_card_goes_by_its_alias() -> None:
 def test_methods_and_stacks_are_found() -> None:
     assert CATALOG.method("qlora").quantized_dtype == "nf4-dq"
     assert CATALOG.stack("generic").is_generic
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_core_trains_and_quantises_what_the_method_s_file_says(method: MethodName) -> None:
+    said = CATALOG.method(method)
+    case = Case(
+        model=CATALOG.model("llama-3.1-8b").model,
+        optimizer=CATALOG.optimizer("adamw"),
+        stack=CATALOG.stack("generic"),
+        method=method,
+    )
+    held = case_resident(case)
+
+    assert (held.num_trainable_parameters == held.num_parameters) == (said.trainable == "all")
+    in_16_bit = 2 * held.num_parameters
+    if said.quantized_dtype is None:
+        assert held.weights >= in_16_bit
+    else:
+        assert case.lora.base_dtype == said.quantized_dtype
+        assert held.weights < in_16_bit
 
 
 @pytest.mark.parametrize(

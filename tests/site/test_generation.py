@@ -22,7 +22,7 @@ from generator.core.run import Workload
 from generator.emit import json_api, pages
 from generator.emit.bars import COMPONENTS, gigabytes
 from generator.tables import strategy_bars
-from generator.tables.base import VERDICT_SIGNS, format_gb
+from generator.tables.base import VERDICT_SIGNS, gb_figure
 from generator.tables.view import ModelView
 from tests.site.conftest import MODELS, Generated
 from tests.site.html import Page, plain
@@ -215,7 +215,7 @@ def test_table_cell_json_and_a_fresh_call_of_the_core_agree(generated: Generated
                 below = ask(generated, model=model_id, num_gpus=count, card=card_id, **setup)
                 assert below["card"]["verdict"] != "fits"
         sign = VERDICT_SIGNS[shown["card"]["verdict"]]
-        expected = f"{sign} {shown['num_gpus']} × {format_gb(shown['per_gpu']['total'])}"
+        expected = f"{sign} {shown['num_gpus']} × {gb_figure(shown['per_gpu']['total'])}"
         address = f'id="{method}--adamw--{strategy}--{card_id}"'
         (cells,) = [cells for header, cells in rows_of[model_id] if address in header]
         assert cells[-3 + workload][1] == expected, address
@@ -227,7 +227,7 @@ def test_table_cell_json_and_a_fresh_call_of_the_core_agree(generated: Generated
                     assert text == "–"
                     continue
                 bytes_per_gpu = at(item, "total_bytes_per_gpu", **setup, num_gpus=used)
-                assert text.split(" ")[1] == format_gb(bytes_per_gpu)
+                assert text.split(" ")[1] == gb_figure(bytes_per_gpu)
 
 
 def parts_at(item: dict[str, Any], **position: object) -> dict[str, int]:
@@ -326,14 +326,14 @@ def test_card_page_shows_the_least_sharded_strategy_that_fits(generated: Generat
     for index, method in enumerate(("full", "lora", "qlora")):
         one = ask(generated, **request, method=method)
         sign = VERDICT_SIGNS[one["card"]["verdict"]]
-        assert cells[index * 4][1] == f"{sign} {format_gb(one['per_gpu']['total'])}"
+        assert cells[index * 4][1] == f"{sign} {gb_figure(one['per_gpu']['total'])}"
     # Two GPUs, all weights: DDP does not fit and neither do ZeRO-1 and ZeRO-2, so it is ZeRO-3.
     found = [
         ask(generated, **request, strategy=strategy, num_gpus=2)
         for strategy in ("ddp", "zero-1", "zero-2", "zero-3")
     ]
     chosen = next(each for each in found if each["card"]["verdict"] == "fits")
-    assert cells[1][1] == f"✓ {format_gb(chosen['per_gpu']['total'])}"
+    assert cells[1][1] == f"✓ {gb_figure(chosen['per_gpu']['total'])}"
 
 
 @pytest.mark.parametrize("card_id", ["rtx-4090-24gb", "h100-sxm-80gb", "b200-sxm-180gb"])

@@ -1,6 +1,5 @@
-"""The scheduled look at the catalog's sources finds what is gone and what is old, and only that."""
+"""The scheduled look at the catalog's sources finds what is gone, and only that."""
 
-import datetime
 import http.server
 import threading
 from collections.abc import Iterator
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.sources import dead_links, stale_sources
+from tools.links import dead_links
 
 STATUS_OF_PATH = {"/alive": 200, "/gone": 404, "/shy": 403}
 
@@ -33,13 +32,10 @@ def host() -> Iterator[str]:
         thread.join()
 
 
-def catalog_with(tmp_path: Path, **sources: tuple[str, str]) -> Path:
+def catalog_with(tmp_path: Path, **sources: str) -> Path:
     folder = tmp_path / "catalog"
     (folder / "cards").mkdir(parents=True)
-    text = "".join(
-        f'[sources.{key}]\nurl = "{url}"\naccessed = {accessed}\n'
-        for key, (url, accessed) in sources.items()
-    )
+    text = "".join(f'[sources.{key}]\nurl = "{url}"\n' for key, url in sources.items())
     (folder / "cards" / "a.toml").write_text(text)
     return folder
 
@@ -49,24 +45,12 @@ def test_a_page_that_is_gone_is_named_with_the_places_that_cite_it(
 ) -> None:
     catalog = catalog_with(
         tmp_path,
-        paper=(f"{host}/alive", "2026-11-30"),
-        datasheet=(f"{host}/gone", "2026-11-30"),
-        forum=(f"{host}/shy", "2026-11-30"),
+        paper=f"{host}/alive",
+        datasheet=f"{host}/gone",
+        forum=f"{host}/shy",
     )
 
     found = dead_links(catalog)
 
     expected = f"{host}/gone answers 404\n    cited by catalog/cards/a.toml: sources.datasheet"
     assert found == [expected]
-
-
-def test_a_source_is_stale_after_eighteen_months(tmp_path: Path) -> None:
-    catalog = catalog_with(
-        tmp_path,
-        old=("http://a.example/", "2025-05-01"),
-        fresh=("http://b.example/", "2025-07-01"),
-    )
-
-    found = stale_sources(catalog, today=datetime.date(2026, 11, 30))
-
-    assert found == ["catalog/cards/a.toml: sources.old: last read 2025-05-01"]

@@ -1,13 +1,11 @@
-"""Looks after the catalog's sources: do their addresses still answer, and which were read long ago?
+"""Asks every address that the catalog cites, once, whether it still answers.
 
-    python tools/sources.py links     # asks every address once; exit status 1 where one is gone
-    python tools/sources.py stale     # lists sources last read more than 18 months ago
+    python tools/links.py     # exit status 1 where one is gone
 
-Neither is part of the tests: the first needs the network, the second the date.
+No part of the tests: it needs the network.
 """
 
 import argparse
-import datetime
 import sys
 import time
 import tomllib
@@ -22,7 +20,6 @@ from pathlib import Path
 
 CATALOG_DIR = Path(__file__).resolve().parents[1] / "catalog"
 
-STALE_AFTER_DAYS = 18 * 30
 TIMEOUT_SECONDS = 20
 PAUSE_SECONDS = 0.5
 """Between requests to the same host."""
@@ -45,7 +42,6 @@ class Source:
     file: Path
     key: str
     url: str | None
-    accessed: datetime.date | None
 
     @property
     def place(self) -> str:
@@ -58,13 +54,7 @@ def sources(catalog_dir: Path) -> Iterator[Source]:
     for path in sorted(catalog_dir.rglob("*.toml")):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for key, source in content.get("sources", {}).items():
-            accessed = source.get("accessed")
-            yield Source(
-                file=path.relative_to(catalog_dir.parent),
-                key=key,
-                url=source.get("url"),
-                accessed=accessed if isinstance(accessed, datetime.date) else None,
-            )
+            yield Source(file=path.relative_to(catalog_dir.parent), key=key, url=source.get("url"))
 
 
 def problem_with(url: str) -> str | None:
@@ -101,27 +91,12 @@ def dead_links(catalog_dir: Path) -> list[str]:
     return dead
 
 
-def stale_sources(catalog_dir: Path, *, today: datetime.date) -> list[str]:
-    """One line for every source that was last read too long ago."""
-    limit = today - datetime.timedelta(days=STALE_AFTER_DAYS)
-    return [
-        f"{source.place}: last read {source.accessed}"
-        for source in sources(catalog_dir)
-        if source.accessed is not None and source.accessed < limit
-    ]
-
-
 def main() -> int:
-    """Run one of the two checks."""
-    parser = argparse.ArgumentParser(description="Check the catalog's sources.")
-    parser.add_argument("check", choices=("links", "stale"))
+    """Ask, and list what is gone."""
+    parser = argparse.ArgumentParser(description="Ask every cited address whether it answers.")
     parser.add_argument("--catalog", type=Path, default=CATALOG_DIR)
-    arguments = parser.parse_args()
-    if arguments.check == "links":
-        found = dead_links(arguments.catalog)
-    else:
-        found = stale_sources(arguments.catalog, today=datetime.datetime.now(datetime.UTC).date())
-    print("\n".join(found) or f"{arguments.check}: nothing found")
+    found = dead_links(parser.parse_args().catalog)
+    print("\n".join(found) or "links: nothing found")
     return 1 if found else 0
 
 
