@@ -468,6 +468,7 @@ def _best(
         "usd": None if best.usd is None else round(best.usd, 2),
         "num_tokens": num_tokens,
         "price_date": best.card.price_date,
+        "supports_bf16": best.card.supports_bf16,
     }
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from generator.core.api import answer
 from generator.core.fit import fit_limit_bytes
 from generator.core.ladder import usable_counts
@@ -41,6 +43,15 @@ def test_solve_names_the_cheapest_hour_the_cheapest_run_and_the_fastest() -> Non
     assert run["usd"] <= cheapest["usd"]
     assert fastest["hours"] <= run["hours"]
     assert fastest["num_gpus"] == 64
+
+
+@pytest.mark.parametrize("card", ["t4-16gb", "rtx-4090-24gb"])
+def test_a_card_without_bf16_is_told_where_it_is_the_best(card: str) -> None:
+    request = {**REQUEST, "method": "qlora", "card": card, "price_usd_per_hour": 0.001}
+    best = answer({"op": "solve", **request}, CATALOG)["cheapest"]
+
+    assert best["card"] == card
+    assert best["supports_bf16"] == CATALOG.cards[card].supports_bf16
 
 
 def test_nothing_fits_and_nothing_is_named() -> None:

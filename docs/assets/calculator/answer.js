@@ -296,7 +296,8 @@ export function solutions(solved, { cardName, onApply }) {
       label,
       ...(found
         ? [
-            `${count(found.num_gpus)} × ${cardName(found.card)}, ${figure(found)}`,
+            `${count(found.num_gpus)} × ${cardName(found.card)}, ${figure(found)}` +
+              (found.supports_bf16 ? "" : ", in FP16"),
             { card: found.card, num_gpus: found.num_gpus },
           ]
         : none),

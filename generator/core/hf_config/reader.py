@@ -128,7 +128,8 @@ class Reader:
             self.fail(
                 "wrong-type",
                 name,
-                f"{name} must be a whole number, but is {_short(value)}; write it without quotes.",
+                f"{name} must be a whole number, but is {_short(value)}; "
+                "write it without quotes and without a point.",
             )
         if not minimum <= value <= MAX_VALUE:
             self.fail(
