@@ -140,6 +140,21 @@ const scenarios = {
     });
   },
 
+  /** The home page's question while its figures do not come, and once they do. */
+  async picker_without_figures() {
+    return withPage(async (page) => {
+      await page.goto(address(""));
+      const figures = "**/api/v1/**";
+      await page.route(figures, (route) => route.abort());
+      await page.press(".tf-picker [name=model]", "Enter");
+      await page.getByText("could not be loaded").waitFor();
+      await page.unroute(figures);
+      await page.press(".tf-picker [name=model]", "Enter");
+      await page.waitForSelector("tr.tf-target");
+      return page.url();
+    });
+  },
+
   /** What cells are made of, by pointer, by keyboard and by tap, and that Escape ends it. */
   async breakdown() {
     return withPage(

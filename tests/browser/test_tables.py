@@ -204,6 +204,14 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
     assert_quiet(result, site_url)
 
 
+def test_the_home_page_s_question_is_answered_once_its_figures_come(
+    browse: RunNode, site_url: str
+) -> None:
+    url = browse(SCRIPT, scenario="picker_without_figures", url=site_url)
+
+    assert url == f"{site_url}models/{MODEL}/#qlora--adamw--single--rtx-4090-24gb"
+
+
 @pytest.mark.only_chromium
 def test_axe_finds_nothing_on_any_kind_of_page(browse: RunNode, site_url: str) -> None:
     found = browse(SCRIPT, scenario="axe", url=site_url, paths=PAGE_TYPES)

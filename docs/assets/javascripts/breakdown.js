@@ -1,6 +1,8 @@
 // What a cell of a model page's tables is made of: shown on hover, on focus and on tap.
 // The figures are the model's own JSON; the page is complete without this script.
 
+import { element, WORDS } from "./common.js";
+
 const COMPONENTS = {
   weights: "Weights",
   master_weights: "FP32 master weights",
@@ -10,7 +12,6 @@ const COMPONENTS = {
   buffers: "Buffers",
   overhead: "Overhead",
 };
-const WORDS = { fits: "✓ fits", tight: "≈ tight", no: "✕ does not fit" };
 // Long enough that a pointer on its way to the box does not change what the box says.
 const REST_MS = 160;
 const AWAY_MS = 260;
@@ -76,9 +77,8 @@ function bar(parts, limit, scale) {
  * @param {() => Promise<object>} settings.load the model's JSON
  * @param {(data: object, setUp: object) => object} settings.figuresOf bytes of a set-up
  * @param {(id: string) => void} settings.copyLink
- * @param {typeof document.createElement} settings.element
  */
-export function addBreakdown({ article, element, setUpOf, load, figuresOf, copyLink }) {
+export function addBreakdown({ article, setUpOf, load, figuresOf, copyLink }) {
   const box = element("div", { id: "tf-breakdown", className: "tf-popover", hidden: true });
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "What the figure is made of");

@@ -3,6 +3,7 @@
 "use strict";
 
 import { engine } from "../calculator/engine.js";
+import { element } from "./common.js";
 import { modelsNamed } from "./names.js";
 
 const form = document.querySelector(".tf-oom");
@@ -10,12 +11,6 @@ const output = document.querySelector(".tf-oom-answer");
 const field = (name) => form.elements[name];
 const site = form.dataset.site;
 let models = null; // on their way once someone comes near
-
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
 
 const say = (text) => output.replaceChildren(element("p", { textContent: text }));
 

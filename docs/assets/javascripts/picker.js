@@ -1,13 +1,12 @@
 // The home page's question: model, method and card lead to the row that answers it.
 "use strict";
 
+import { element, WORDS } from "./common.js";
 import { modelsNamed } from "./names.js";
 
 const form = document.querySelector(".tf-picker");
 const output = document.querySelector(".tf-picked");
 const api = form.dataset.api;
-const SIGNS = { fits: "✓", tight: "≈", no: "✕" };
-const WORDS = { fits: "fits", tight: "tight", no: "does not fit" };
 const SHORT = { ddp: "DDP", "zero-1": "ZeRO-1", "zero-2": "ZeRO-2", "zero-3": "ZeRO-3" };
 const files = new Map();
 
@@ -20,6 +19,8 @@ async function json(path) {
         return response.json().then((file) => file.items);
       }),
     );
+    // The next question asks again.
+    files.get(path).catch(() => files.delete(path));
   }
   return files.get(path);
 }
@@ -29,7 +30,7 @@ const MOST_CHOICES = 8;
 /** Asks which of several models was meant. */
 function askWhich(models) {
   const choices = models.slice(0, MOST_CHOICES).map(({ id, name }) => {
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
+    const button = element("button", { type: "button", textContent: name });
     button.addEventListener("click", () => {
       form.elements.model.value = id;
       update();
@@ -69,7 +70,17 @@ function answer(data, method, cardId) {
 
 let numAsked = 0;
 
+/** Answers the question that stands there; the address of the answer's row, if it has one. */
 async function update() {
+  try {
+    return await answerQuestion();
+  } catch (error) {
+    output.textContent = `The figures could not be loaded (${error.message}). All models are in the list of models.`;
+    return null;
+  }
+}
+
+async function answerQuestion() {
   numAsked += 1;
   const own = numAsked;
   const models = await json("models.json");
@@ -88,14 +99,12 @@ async function update() {
   const { method, card } = Object.fromEntries(new FormData(form));
   const best = answer(data, method, card);
   const name = form.elements.card.selectedOptions[0].textContent;
-  const link = document.createElement("a");
-  link.href = `models/${model.id}/#${method}--adamw--${best.strategy}--${card}`;
-  link.textContent = `${model.name} on ${best.count} × ${name}`;
-  const gb = document.createElement("span");
-  gb.textContent = `${(best.bytes / 1e9).toFixed(1)} GB per GPU`;
-  const verdict = document.createElement("span");
-  verdict.className = `v-${best.verdict}`;
-  verdict.textContent = `${SIGNS[best.verdict]} ${WORDS[best.verdict]}`;
+  const link = element("a", {
+    href: `models/${model.id}/#${method}--adamw--${best.strategy}--${card}`,
+    textContent: `${model.name} on ${best.count} × ${name}`,
+  });
+  const gb = element("span", { textContent: `${(best.bytes / 1e9).toFixed(1)} GB per GPU` });
+  const verdict = element("span", { className: `v-${best.verdict}`, textContent: WORDS[best.verdict] });
   output.replaceChildren(link, SHORT[best.strategy] ? ` with ${SHORT[best.strategy]} ` : " ", gb, " ", verdict);
   return link.href;
 }
@@ -108,7 +117,7 @@ function cardName({ name, vendor, memory_marketed_gb: size }) {
 
 async function start() {
   const [models, cards] = await Promise.all([json("models.json"), json("cards.json")]);
-  const option = (value, text) => Object.assign(document.createElement("option"), { value, textContent: text });
+  const option = (value, text) => element("option", { value, textContent: text });
   document.getElementById("tf-models").replaceChildren(...models.map((each) => option(each.id, each.name)));
   const select = form.elements.card;
   const chosen = select.value;
@@ -117,11 +126,8 @@ async function start() {
     : cards.reduce((map, card) => map.set(card.vendor, [...(map.get(card.vendor) ?? []), card]), new Map());
   select.replaceChildren(
     ...[...vendors].map(([vendor, listed]) => {
-      const group = document.createElement("optgroup");
-      group.label = vendor;
       listed.sort((a, b) => a.memory_marketed_gb - b.memory_marketed_gb || a.name.localeCompare(b.name));
-      group.append(...listed.map((card) => option(card.id, cardName(card))));
-      return group;
+      return element("optgroup", { label: vendor }, ...listed.map((card) => option(card.id, cardName(card))));
     }),
   );
   select.value = chosen;

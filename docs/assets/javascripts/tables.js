@@ -1,40 +1,27 @@
-// Addresses and copies of table rows, and the tables of a model page for other optimizers and lengths.
-// The tables are complete without this script; it reads the page's JSON when a reader asks for more.
+// Addresses and copies of tables and their rows, on every page that has some.
 "use strict";
 
-const METHODS = { full: "Full fine-tuning", lora: "LoRA", qlora: "QLoRA" };
-const STRATEGIES = {
-  single: "Single GPU",
-  ddp: "DDP",
-  "zero-1": "ZeRO-1",
-  "zero-2": "ZeRO-2",
-  "zero-3": "ZeRO-3 / FSDP",
-};
-const SIGNS = { fits: "✓", tight: "≈", no: "✕" };
-// What a table gets when the script for it has come; nothing waits for that.
-let addTabStop = () => {};
+import { element, METHODS, STRATEGIES } from "./common.js";
+
 const article = document.querySelector("article");
-const modelPage = document.querySelector("[data-model]");
 
 /* Elements and text */
-
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
 
 const said = element("p", { className: "tf-announced" });
 said.setAttribute("role", "status");
 article.append(said);
 
-/** Says it to those who listen and, in the theme's own way, to those who look. */
-function tell(text) {
+export function announce(text) {
   said.textContent = text;
+}
+
+/** Says it to those who listen and, in the theme's own way, to those who look. */
+export function tell(text) {
+  announce(text);
   window.alert$?.next(text);
 }
 
-async function copy(text, what) {
+export async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -47,7 +34,7 @@ async function copy(text, what) {
   tell(`${what} copied`);
 }
 
-function addressOf(id) {
+export function addressOf(id) {
   return `${location.origin}${location.pathname}#${id}`;
 }
 
@@ -162,8 +149,14 @@ const rowTools = element(
 );
 let focusedCard = null;
 
+/** The card of a row that pointer or focus was last on, if it was on one. */
+export function focusedCardOf(row) {
+  return focusedCard && row.contains(focusedCard) ? focusedCard : null;
+}
+
 function idOfRow(row) {
-  if (focusedCard && row.contains(focusedCard)) return focusedCard.id;
+  const focused = focusedCardOf(row);
+  if (focused) return focused.id;
   return row.querySelector("th[scope=row] a.tf-target")?.id ?? row.querySelector("th[scope=row] a[id]")?.id ?? row.id;
 }
 
@@ -178,302 +171,9 @@ function showRowTools(event) {
 article.addEventListener("pointerover", showRowTools);
 article.addEventListener("focusin", showRowTools);
 
-/* Other optimizers and lengths, from the page's JSON */
-
-let loading = null;
-function load() {
-  loading ??= fetch(modelPage.dataset.model).then((response) => {
-    if (!response.ok) throw new Error(`${response.status}`);
-    return response.json().then((file) => file.items[0]);
-  });
-  return loading;
-}
-
-function figures(data, { method, optimizer, strategy }) {
-  const { axes } = data;
-  const position = [
-    axes.method.indexOf(method),
-    axes.optimizer.indexOf(optimizer),
-    axes.strategy.indexOf(strategy),
-  ];
-  const flat = (names, index) => names.reduce((sum, name, place) => sum * axes[name].length + index[place], 0);
-  const total = (count, length) =>
-    data.total_bytes_per_gpu[
-      flat(data.total_bytes_per_gpu_axes, [...position, axes.num_gpus.indexOf(count), length])
-    ];
-  /** What a total is made of, in bytes by memory line; each line names the axes that change it. */
-  const parts = (count, length) => {
-    const [method, optimizer, strategy] = position;
-    const at = { method, optimizer, strategy, num_gpus: axes.num_gpus.indexOf(count), sequence_length: length };
-    return data.parts_per_gpu.map(({ part, axes: names, bytes }) => [
-      part,
-      bytes[flat(names, names.map((name) => at[name]))],
-    ]);
-  };
-  const first = (length, card) =>
-    data.first_num_gpus[flat(data.first_num_gpus_axes, [...position, length, card])];
-  const counts = (card) => {
-    if (strategy === "single") return [1];
-    return data.allowed_gpu_counts[card].filter((count) => strategy !== "ddp" || count > 1);
-  };
-  const verdict = (bytes, card) => {
-    if (bytes <= data.fits_up_to_bytes[card]) return "fits";
-    return bytes <= data.tight_up_to_bytes[card] ? "tight" : "no";
-  };
-  const cell = (card, count, length) => {
-    const bytes = total(count, length);
-    return { count, bytes, verdict: verdict(bytes, card) };
-  };
-  const answer = (card, length) => {
-    const found = first(length, card);
-    const cells = (found ? [found] : counts(card)).map((count) => cell(card, count, length));
-    return cells.find((each) => each.verdict !== "no") ?? cells.at(-1) ?? null;
-  };
-  return { counts, cell, answer, parts };
-}
-
-function gigabytes(bytes) {
-  const value = bytes / 1e9;
-  return value >= 999.95
-    ? Math.round(value).toLocaleString("en-US")
-    : value.toFixed(1);
-}
-
-function tableCell(cell, withCount) {
-  if (!cell) return element("td", { className: "na", textContent: "–" });
-  const count = withCount ? `${cell.count} × ` : "";
-  return element("td", {
-    className: `v-${cell.verdict}`,
-    textContent: `${SIGNS[cell.verdict]} ${count}${gigabytes(cell.bytes)}`,
-  });
-}
-
-/** Card groups as the page has them: id, short name and size in the page's order. */
-function cardsOf(details) {
-  return [...details.querySelectorAll("th[scope=row] a[href]")].map((link) => {
-    let size = link.previousElementSibling;
-    while (size && size.tagName !== "SPAN") size = size.previousElementSibling;
-    return { id: link.id.split("--").at(-1), name: link.textContent, size: size.textContent };
-  });
-}
-
-function redraw(details, data, section) {
-  const { strategy } = details.dataset;
-  const { counts, cell, answer } = figures(data, { ...section.dataset, strategy });
-  const table = details.querySelector(".tf-wide > table");
-  details.cards ??= cardsOf(details).sort(
-    (a, b) => parseInt(a.size, 10) - parseInt(b.size, 10),
-  );
-  const heads = [...table.tHead.rows[1].cells].slice(0, -data.axes.sequence_length.length);
-  const columns = heads.map((head) => parseInt(head.textContent, 10));
-  const length = data.axes.sequence_length.indexOf(Number(section.dataset.length));
-  const merged = new Map();
-  for (const card of details.cards) {
-    const index = data.axes.card.indexOf(card.id);
-    const available = counts(index);
-    const cells = columns.map((count) => {
-      const used = strategy === "ddp" ? available[0] : count;
-      return available.includes(used) ? cell(index, used, length) : null;
-    });
-    const answers = data.axes.sequence_length.map((_, each) => answer(index, each));
-    const hopeless = [...cells, ...answers].every((each) => !each || each.verdict === "no");
-    const key = JSON.stringify([hopeless ? "" : card.size, cells, answers]);
-    if (!merged.has(key)) merged.set(key, { cells, answers, hopeless, cards: [] });
-    merged.get(key).cards.push(card);
-  }
-  const rows = [...merged.values()].sort((a, b) => Number(a.hopeless) - Number(b.hopeless));
-  const prefix = `${section.dataset.method}--${section.dataset.optimizer}--${strategy}`;
-  details.id = prefix;
-  table.tBodies[0].replaceChildren(
-    ...rows.map((row) => {
-      const header = element("th", { scope: "row" });
-      if (row.hopeless) header.colSpan = 1 + columns.length;
-      row.cards.forEach((card, index) => {
-        const sameSize = index > 0 && row.cards[index - 1].size === card.size;
-        if (index > 0) header.append(sameSize ? ", " : " ");
-        if (!sameSize) header.append(element("span", { textContent: card.size }), " ");
-        const id = `${prefix}--${card.id}`;
-        const link = element("a", { id, href: `#${id}`, textContent: card.name });
-        header.append(link);
-      });
-      return element(
-        "tr",
-        {},
-        header,
-        ...(row.hopeless ? [] : row.cells.map((each) => tableCell(each, false))),
-        ...row.answers.map((each) => tableCell(each, true)),
-      );
-    }),
-  );
-  addTabStop(table);
-  const label = Number(section.dataset.length).toLocaleString("en-US");
-  table.querySelector("[data-length-head]").textContent = `GB per GPU at ${label} tokens on`;
-  // The line in words is for what the page was written with.
-  const isAsWritten =
-    section.dataset.optimizer === section.dataset.default && length === 0;
-  details.querySelector("summary span").textContent = isAsWritten ? details.outcome : "";
-}
-
-/** Draws the tables of a method anew; false where their figures do not come. */
-async function show(section, optimizer, length) {
-  const select = section.querySelector("[data-control=optimizer]");
-  section.dataset.optimizer = optimizer;
-  section.dataset.optimizerName = select.querySelector(`option[value="${CSS.escape(optimizer)}"]`).textContent;
-  section.dataset.length = length;
-  select.value = optimizer;
-  section.querySelector("[data-control=length]").value = length;
-  try {
-    const data = await load();
-    for (const details of section.querySelectorAll("details.tf-strategy")) redraw(details, data, section);
-    mark(idInAddress());
-    section.dataset.drawn = `optimizer=${optimizer} length=${length}`;
-    said.textContent = `${METHODS[section.dataset.method]}, ${section.dataset.optimizerName}, ${length} tokens`;
-    return true;
-  } catch (error) {
-    tell(`The figures could not be loaded (${error.message}); the tables keep AdamW.`);
-    return false;
-  }
-}
-
-function addControls(section) {
-  section.querySelectorAll("details.tf-strategy").forEach((details) => {
-    details.outcome = details.querySelector("summary span").textContent;
-  });
-  const choose = (name, label, options, chosen) => {
-    const select = element("select");
-    select.dataset.control = name;
-    for (const [value, text] of options) select.append(element("option", { value, textContent: text }));
-    select.value = chosen;
-    select.addEventListener("change", () => {
-      const [optimizer, length] = ["optimizer", "length"].map(
-        (each) => section.querySelector(`[data-control=${each}]`).value,
-      );
-      show(section, optimizer, length);
-    });
-    return element("label", {}, `${label} `, select);
-  };
-  const optimizers = JSON.parse(modelPage.dataset.optimizers);
-  const lengths = JSON.parse(modelPage.dataset.lengths).map((length) => [
-    String(length),
-    `${length.toLocaleString("en-US")} tokens`,
-  ]);
-  section.dataset.default = section.dataset.optimizer;
-  section.dataset.optimizerName = optimizers.find(([id]) => id === section.dataset.optimizer)[1];
-  section.dataset.length = lengths[0][0];
-  section.prepend(
-    element(
-      "p",
-      { className: "tf-controls" },
-      choose("optimizer", "Optimizer", optimizers, section.dataset.optimizer),
-      choose("length", "Sequence length", lengths, lengths[0][0]),
-    ),
-  );
-}
-
-/* What a cell stands for, and what that is made of */
-
-const cardNames = new Map(
-  modelPage
-    ? [...document.querySelectorAll("details.tf-strategy")].flatMap((details) =>
-        cardsOf(details).map(({ id, name, size }) => [id, name.includes(size) ? name : `${name} ${size}`]),
-      )
-    : [],
-);
-
-function lengthsOfPage() {
-  return JSON.parse(modelPage.dataset.lengths);
-}
-
-/** Where a cell stands, counted from the first column after the row's header. */
-function columnOf(cell) {
-  let column = -1;
-  for (let other = cell.previousElementSibling; other; other = other.previousElementSibling) column += other.colSpan;
-  return column;
-}
-
-/** The place of a cell: method, optimizer, strategy, cards, length, and the count if its column has one. */
-function placeOf(cell) {
-  const lengths = lengthsOfPage();
-  const link = cell.matches("td") ? cell.querySelector("a[href^='#']") : null;
-  const linked = link?.hash.slice(1).split("--") ?? [];
-  if (linked.length === 4) {
-    const [method, optimizer, strategy, card] = linked;
-    const length = cell.closest("#fewest-gpus") ? columnOf(cell) % lengths.length : 0;
-    return { method, optimizer, strategy, cards: [card], length };
-  }
-  const { method, optimizer, length } = cell.closest(".tf-method")?.dataset ?? {};
-  const row = cell.parentElement;
-  const ladder = cell.closest("table[data-strategy]");
-  if (ladder) {
-    const head = ladder.tHead.rows[0].cells[columnOf(cell) + 1];
-    if (cell.matches("th")) return null;
-    const { strategy } = ladder.dataset;
-    return { method, optimizer: row.dataset.optimizer, strategy, cards: [head.dataset.card], length: 0 };
-  }
-  const details = cell.closest("details.tf-strategy");
-  if (!details) return null;
-  const ids = [...row.querySelectorAll("th[scope=row] a[href]")].map((each) => each.id.split("--").at(-1));
-  const own = focusedCard && row.contains(focusedCard) ? [focusedCard.id.split("--").at(-1)] : ids;
-  const shown = { method, optimizer, strategy: details.dataset.strategy, cards: own };
-  const now = lengths.indexOf(Number(length));
-  if (cell.matches("th")) return { ...shown, length: now };
-  const counts = [...cell.closest("table").tHead.rows[1].cells].slice(0, -lengths.length);
-  const column = columnOf(cell);
-  if (column >= counts.length) return { ...shown, length: column - counts.length };
-  return { ...shown, length: now, column: parseInt(counts[column].textContent, 10) };
-}
-
-function setUpOf(cell) {
-  if (cell.matches(".na, .tf-uncopied")) return null;
-  const place = placeOf(cell);
-  if (!place?.cards.length) return null;
-  const rowId = [place.method, place.optimizer, place.strategy, place.cards[0]].join("--");
-  return { ...place, rowId, name: cardNames.get(place.cards[0]) ?? place.cards[0] };
-}
-
-function figuresOf(data, setUp) {
-  const { axes } = data;
-  const { counts, cell, answer, parts } = figures(data, setUp);
-  const indices = setUp.cards.map((card) => axes.card.indexOf(card));
-  const [card] = indices;
-  const available = counts(card);
-  const column = setUp.strategy === "ddp" && setUp.column ? available[0] : setUp.column;
-  const found = setUp.column
-    ? available.includes(column) && cell(card, column, setUp.length)
-    : answer(card, setUp.length);
-  if (!found) return null;
-  const place = axes.num_gpus.indexOf(found.count);
-  const bytes = found.bytes;
-  const fits = indices.map((each) => data.fits_up_to_bytes[each]);
-  // No more than what fits: the driver's figure is not published, or it is the limit itself.
-  const usable = indices.map((each) => data.tight_up_to_bytes[each]).filter((each, index) => each > fits[index]);
-  const tokens = axes.sequence_length[setUp.length];
-  const optimizers = new Map(JSON.parse(modelPage.dataset.optimizers));
-  const { method, optimizer, strategy, cards } = setUp;
-  setUp.count = found.count;
-  setUp.words = [
-    METHODS[method],
-    optimizers.get(optimizer),
-    ...(strategy === "single" ? [] : [STRATEGIES[strategy]]),
-    `${tokens.toLocaleString("en-US")} tokens`,
-  ].join(", ");
-  const request = { v: 1, model: data.id, method, optimizer, card: cards[0], strategy };
-  if (found.count > 1) request.num_gpus = found.count;
-  return {
-    total: bytes,
-    verdict: found.verdict,
-    parts: parts(found.count, setUp.length).filter(([, part]) => part > 0),
-    low: bytes - Math.floor((bytes * data.likely_below_permille[place]) / 1000),
-    high: bytes + Math.floor((bytes * data.likely_above_permille[place]) / 1000),
-    fits,
-    usable,
-    request: { ...request, sequence_length: tokens },
-  };
-}
-
 /* Addresses */
 
-function idInAddress() {
+export function idInAddress() {
   try {
     return decodeURIComponent(location.hash.slice(1));
   } catch {
@@ -482,7 +182,7 @@ function idInAddress() {
 }
 
 /** Marks the row that an address leads to, and in it the card that is meant, and nothing else. */
-function mark(id) {
+export function mark(id) {
   document.querySelectorAll(".tf-target").forEach((each) => each.classList.remove("tf-target"));
   const found = document.getElementById(id);
   const row = found?.closest("table.t tbody tr");
@@ -490,29 +190,11 @@ function mark(id) {
   if (row && found !== row) found.classList.add("tf-target");
 }
 
-/** Says on the page that an address of a row leads to none, as one with a misspelt card does. */
-function noteMissing(id) {
-  if (!modelPage || !id.includes("--") || document.getElementById(id)) return;
-  const note = element("p", { className: "tf-note tf-missing" }, "No row of this page has the address ");
-  note.append(element("code", { textContent: `#${id}` }), "; its method, optimizer, strategy or card is not in the tables.");
-  note.setAttribute("role", "status");
-  document.querySelector("h1").after(note);
-}
-
-async function reveal() {
+/** Marks what the address leads to and brings it into sight. */
+export function reveal() {
   const id = idInAddress();
   mark(id);
-  document.querySelector(".tf-missing")?.remove();
-  if (!id) return;
-  let found = document.getElementById(id);
-  const [method, optimizer] = id.split("--");
-  if (!found && modelPage && optimizer) {
-    const section = document.querySelector(`.tf-method[data-method="${CSS.escape(method)}"]`);
-    const known = JSON.parse(modelPage.dataset.optimizers).some(([each]) => each === optimizer);
-    if (section && known && !(await show(section, optimizer, section.dataset.length))) return;
-    found = document.getElementById(id);
-  }
-  noteMissing(id);
+  const found = id && document.getElementById(id);
   if (!found) return;
   for (let outer = found.closest("details"); outer; outer = outer.parentElement.closest("details")) {
     outer.open = true;
@@ -524,15 +206,6 @@ async function reveal() {
   found.scrollIntoView({ block: "center" });
 }
 
-if (modelPage) {
-  document.querySelectorAll(".tf-method").forEach(addControls);
-  import("./breakdown.js").then((module) => {
-    addTabStop = module.addTabStop;
-    module.addTabStops(document.querySelectorAll(".tf-method .tf-wide > table.t"));
-    const copyLink = (id) => copy(addressOf(id), "Link");
-    module.addBreakdown({ article, element, setUpOf, load, figuresOf, copyLink });
-  });
-}
 document.querySelectorAll("table.t").forEach((table) => {
   const details = table.closest("details");
   if (!details || details.open) addTableTools(table);
