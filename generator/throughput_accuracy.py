@@ -37,7 +37,7 @@ from generator.core.time_constants import Software
 from generator.measurements.columns import THROUGHPUT
 from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
-from generator.measurements.models import read_models
+from generator.measurements.models import find_shape, read_models
 from generator.measurements.reader import usable_rows
 
 MEASUREMENTS = Path(__file__).resolve().parent.parent / "catalog" / "measurements"
@@ -120,27 +120,6 @@ class Group:
     percentile_90: float
     bias: float
     within_band: float
-
-
-def find_shape(
-    name: str, catalog: Catalog, entries: Mapping[str, Mapping[str, Any]]
-) -> str | Mapping[str, Any] | None:
-    """The config, or else the id in the catalog, of the model that a row names; or None.
-
-    Args:
-        name: As the row has it.
-        catalog: The catalog.
-        entries: Configs, or ids in the catalog, by the names that rows use.
-    """
-    entry = entries.get(name, {})
-    if "config" in entry:
-        config: Mapping[str, Any] = entry["config"]
-        return config
-    key = str(entry.get("catalog", name)).lower()
-    for candidate in catalog.models.values():
-        if key == candidate.id or key in (alias.lower() for alias in candidate.aliases):
-            return candidate.id
-    return None
 
 
 class LeftOutError(Exception):

@@ -17,6 +17,7 @@ from generator.core.nearest import did_you_mean, is_misspelling
 from generator.core.units import GIB
 from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
+from generator.measurements.models import find_shape
 
 Row = Mapping[str, str]
 
@@ -107,26 +108,6 @@ def _integer(row: Row, name: str) -> int:
         raise SkippedError(f"{name} {text!r} is no number") from None
 
 
-def find_model_name(
-    name: str, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
-) -> str | None:
-    """The key of `extra`, or else the id in the catalog, that a row's model goes by; or None.
-
-    Args:
-        name: Hugging Face name as the row has it.
-        catalog: The catalog.
-        extra: Configs of models outside the catalog, by name.
-    """
-    wanted = name.lower()
-    for known in extra:
-        if known.lower() == wanted:
-            return known
-    for model in catalog.models.values():
-        if wanted in (model.id, model.hugging_face.lower(), *model.aliases):
-            return model.id
-    return None
-
-
 def find_model(
     name: str, catalog: Catalog, extra: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Model, dict[str, Any] | str]:
@@ -135,18 +116,18 @@ def find_model(
     Args:
         name: Hugging Face name as the row has it.
         catalog: The catalog.
-        extra: Configs of models outside the catalog, by name.
+        extra: Configs, or ids in the catalog, by the names that rows use.
 
     Raises:
         SkippedError: nobody has a config of it.
     """
-    found = find_model_name(name, catalog, extra)
+    found = find_shape(name, catalog, extra)
     if found is None:
         raise SkippedError(f"no config for model {name!r}")
-    if found in extra:
-        config = dict(extra[found]["config"])
-        return model_from_config(config, name=found), {"config": config}
-    return catalog.models[found].model, found
+    if isinstance(found, str):
+        return catalog.models[found].model, found
+    config = dict(found)
+    return model_from_config(config, name=name), {"config": config}
 
 
 def _target_words(row: Row) -> list[str]:
@@ -462,7 +443,7 @@ def measured_case(
     Args:
         row: One row of a file with the columns of `catalog/measurements/memory.csv`.
         catalog: The catalog.
-        extra: Configs of models outside the catalog.
+        extra: Configs, or ids in the catalog, by the names that rows use.
 
     Raises:
         SkippedError: the row leaves out or uses something that the estimate cannot take in.

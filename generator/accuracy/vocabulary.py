@@ -12,7 +12,6 @@ from generator.accuracy.rows import (
     SkippedError,
     find_framework_fault,
     find_model,
-    find_model_name,
     find_target_fault,
     optimizer_of,
 )
@@ -20,10 +19,10 @@ from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
 from generator.core.nearest import did_you_mean
 from generator.measurements.gpu_names import find_card
+from generator.measurements.models import find_shape
 from generator.throughput_accuracy import (
     LeftOutError,
     checkpointing_of,
-    find_shape,
     method_of,
     precision_of,
     strategy_of,
@@ -64,15 +63,15 @@ def unknown_in_memory_row(
     Args:
         row: The row's text by column.
         catalog: The catalog.
-        models: Configs of models outside the catalog, by name.
+        models: Configs, or ids in the catalog, by the names that rows use.
     """
     yield from _outside(row, WORDS)
-    if row["model"] and find_model_name(row["model"], catalog, models) is None:
+    if row["model"] and find_shape(row["model"], catalog, models) is None:
         yield "model", _no_model(row["model"], catalog, models, "memory-models.json")
     elif row["model"] and row["lora_targets"] and row["method"].startswith(("lora", "qlora")):
         try:
             fault = find_target_fault(row, find_model(row["model"], catalog, models)[0])
-        except (TrainfitError, KeyError):
+        except TrainfitError:
             # Of the shape itself, which is told at its file.
             fault = None
         if fault:
@@ -97,7 +96,7 @@ def unknown_in_throughput_row(
     Args:
         row: The row's text by column.
         catalog: The catalog.
-        models: Shapes by the names that rows use.
+        models: Configs, or ids in the catalog, by the names that rows use.
     """
     if row["model"] and find_shape(row["model"], catalog, models) is None:
         yield "model", _no_model(row["model"], catalog, models, "throughput-models.json")

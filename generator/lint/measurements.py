@@ -22,7 +22,7 @@ from generator.measurements.columns import (
 )
 from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
-from generator.measurements.models import read_models
+from generator.measurements.models import find_id, read_models
 from generator.measurements.reader import Reading, Row, read_table
 from generator.problem import Problem, ProblemCode
 
@@ -148,7 +148,7 @@ def _unknown_ids(
     known = {name for model in catalog.models.values() for name in (model.id, *model.aliases)}
     for name, entry in models.items():
         id_ = str(entry.get("catalog", ""))
-        if "config" not in entry and id_.lower() not in known:
+        if "config" not in entry and find_id(id_, catalog) is None:
             message = f"the catalog has no such model{did_you_mean(id_, known) or '; add it'}"
             key = f"{name}.catalog"
             got = f'"{id_[:60]}"'

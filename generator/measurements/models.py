@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
 from generator.core.hf_config import model_from_config
 from generator.core.nesting import check_nesting
@@ -77,6 +79,40 @@ def read_models(path: Path, shown: str = "", *, builds: bool = True) -> Measured
         if builds and "config" in entry:
             problems += _config_problems(shown, name, entry["config"])
     return MeasuredModels(entries=entries, problems=tuple(problems))
+
+
+def find_id(name: str, catalog: Catalog) -> str | None:
+    """The id in the catalog of the model with this id, alias or Hugging Face name; or None.
+
+    Args:
+        name: In any case.
+        catalog: The catalog.
+    """
+    wanted = name.lower()
+    for model in catalog.models.values():
+        if wanted in (known.lower() for known in (model.id, model.hugging_face, *model.aliases)):
+            return model.id
+    return None
+
+
+def find_shape(
+    name: str, catalog: Catalog, entries: Mapping[str, Mapping[str, Any]]
+) -> str | Mapping[str, Any] | None:
+    """The config, or else the id in the catalog, of the model that a row names; or None.
+
+    Args:
+        name: As the row has it, in any case.
+        catalog: The catalog.
+        entries: Configs, or ids in the catalog, by the names that rows use.
+    """
+    entry = entries.get(name)
+    if entry is None:
+        same = (known for known in entries if known.lower() == name.lower())
+        entry = entries.get(next(same, ""), {})
+    if "config" in entry:
+        config: Mapping[str, Any] = entry["config"]
+        return config
+    return find_id(str(entry.get("catalog", name)), catalog)
 
 
 def _broken(shown: str, message: str, line: int = 0) -> MeasuredModels:
