@@ -5,6 +5,7 @@ from typing import Any
 
 from generator.emit import accuracy_page as page
 from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
 from generator.throughput_accuracy import score_file
 from generator.throughput_accuracy import summary as throughput_summary
 
@@ -66,7 +67,7 @@ def throughput_table(group: str) -> str:
 @lru_cache(maxsize=1)
 def throughput_accuracy() -> dict[str, Any]:
     """Errors of the speed estimate by group."""
-    return throughput_summary(score_file(page.MEASUREMENTS / "throughput.csv", load_catalog()))
+    return throughput_summary(score_file(MEASUREMENTS_DIR / "throughput.csv", load_catalog()))
 
 
 def define(env: Any) -> None:

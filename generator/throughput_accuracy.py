@@ -34,14 +34,14 @@ from generator.core.run import (
 )
 from generator.core.step_time import StepTime, step_time
 from generator.core.time_constants import Software
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import THROUGHPUT
 from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
 from generator.measurements.models import find_shape, read_models
 from generator.measurements.reader import usable_rows
 
-MEASUREMENTS = Path(__file__).resolve().parent.parent / "catalog" / "measurements"
-MODELS_FILE = MEASUREMENTS / "throughput-models.json"
+MODELS_FILE = MEASUREMENTS_DIR / "throughput-models.json"
 SCORED_QUALITIES = ("A", "B")
 KEPT_APART_MODULUS = 5
 """One row in five, by the hash of its id, is not used to set any constant."""

@@ -17,7 +17,8 @@ from generator.accuracy.causes import (
 from generator.accuracy.listing import ListedRow, chosen, to_lines
 from generator.accuracy.score import RowScore, score
 from generator.core.units import GIB
-from generator.load import CATALOG_DIR, load_catalog
+from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import THROUGHPUT
 from generator.problem import CatalogProblems
 
@@ -30,8 +31,8 @@ HEADLINES = (
     "doubtful rows",
     "driver's reading beside the allocator's",
 )
-OWN_MODELS = CATALOG_DIR / "measurements" / "memory-models.json"
-OWN_FILE = CATALOG_DIR / "measurements" / "memory.csv"
+OWN_MODELS = MEASUREMENTS_DIR / "memory-models.json"
+OWN_FILE = MEASUREMENTS_DIR / "memory.csv"
 WELCOME = (
     "A measurement that contradicts the estimate may do this; send it all the same and say so, "
     "what follows is the maintainers' to find out"

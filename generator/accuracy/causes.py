@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generator.accuracy.score import RowScore
-from generator.load import CATALOG_DIR
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import CAUSES
 from generator.measurements.reader import read_table
 
@@ -16,7 +16,7 @@ OUTLIER = 0.15
 SOURCE_OUTLIER = 0.10
 """The same of a source's median."""
 NOT_EXPLAINED = "Not explained yet."
-FILE = CATALOG_DIR / "measurements" / CAUSES.name
+FILE = MEASUREMENTS_DIR / CAUSES.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

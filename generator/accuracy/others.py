@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generator.accuracy.score import RowScore, percentile
-from generator.load import CATALOG_DIR
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import OTHER_CALCULATORS
 from generator.measurements.reader import read_table
 
-ANSWERS = CATALOG_DIR / "measurements" / "other-calculators.csv"
-ABOUT = CATALOG_DIR / "measurements" / "other-calculators.toml"
+ANSWERS = MEASUREMENTS_DIR / "other-calculators.csv"
+ABOUT = MEASUREMENTS_DIR / "other-calculators.toml"
 MIN_ROWS = 10
 """Fewer rows say little about a calculator."""
 

@@ -11,7 +11,7 @@ from generator.accuracy.rows import Row, SkippedError, measured_case
 from generator.core.api import answer
 from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
-from generator.load import CATALOG_DIR
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import MEMORY, SUSPECTS
 from generator.measurements.models import read_models
 from generator.measurements.reader import read_table, usable_rows
@@ -106,7 +106,7 @@ def read_doubtful(path: Path | None = None) -> frozenset[str]:
     Args:
         path: A CSV with a column `id`; the collection's own list by default.
     """
-    found = path or CATALOG_DIR / "measurements" / SUSPECTS.name
+    found = path or MEASUREMENTS_DIR / SUSPECTS.name
     return frozenset(row["id"] for row in read_table(found, SUSPECTS).sound())
 
 

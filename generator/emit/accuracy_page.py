@@ -22,10 +22,10 @@ from generator.core.time_constants import constant_table
 from generator.core.units import GB
 from generator.emit import accuracy_plots as plots
 from generator.emit.svg import Picture
-from generator.load import CATALOG_DIR, load_catalog
+from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
 from generator.tables.base import VERDICT_SIGNS
 
-MEASUREMENTS = CATALOG_DIR / "measurements"
 SHORT_METHOD_NAMES = {"full": "Full", "lora": "LoRA", "qlora": "QLoRA"}
 METRIC_NAMES = {"allocated": "allocated", "reserved": "reserved", "total": "card"}
 COMMIT = re.compile(r",? (commit )?[0-9a-f]{7,}(?=\))")
@@ -38,7 +38,9 @@ NUM_COMPARED = 8
 def scores() -> tuple[tuple[RowScore, ...], dict[str, Any]]:
     """All rows of the collection scored, and the summary."""
     rows, summary = score(
-        MEASUREMENTS / "memory.csv", load_catalog(), models=MEASUREMENTS / "memory-models.json"
+        MEASUREMENTS_DIR / "memory.csv",
+        load_catalog(),
+        models=MEASUREMENTS_DIR / "memory-models.json",
     )
     return tuple(rows), summary
 

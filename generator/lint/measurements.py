@@ -11,6 +11,7 @@ from generator.core.nearest import did_you_mean
 from generator.kinds import KINDS
 from generator.lint.rule import Context
 from generator.load import Document, catalog_of
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import (
     CAUSES,
     LEFT_OUT,
@@ -26,7 +27,7 @@ from generator.measurements.models import find_id, read_models
 from generator.measurements.reader import Reading, Row, read_table
 from generator.problem import Problem, ProblemCode
 
-FOLDER = "measurements"
+FOLDER = MEASUREMENTS_DIR.name
 READINGS = ("gib_per_gpu", "gb_per_gpu_unit_unstated", "gib2")
 CARD_TOLERANCE = 1.06
 """A card of "80 GB" holds 80 GiB at most, and sources that print GB may mean 10^9 bytes."""

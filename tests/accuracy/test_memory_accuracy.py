@@ -21,6 +21,7 @@ from generator.calculator_link import calculator_fragment
 from generator.core.request import parse
 from generator.emit import accuracy_page as page
 from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import MEMORY
 from generator.measurements.reader import read_table
 from tests.calculator_links import decoded
@@ -103,8 +104,8 @@ def test_causes_name_rows_and_sources_that_exist() -> None:
 def test_an_id_decides_nothing() -> None:
     """The same columns under another id give the same request."""
     catalog = load_catalog()
-    extra = json.loads((page.MEASUREMENTS / "memory-models.json").read_text(encoding="utf-8"))
-    for row in read_table(page.MEASUREMENTS / MEMORY.name, MEMORY).sound():
+    extra = json.loads((MEASUREMENTS_DIR / "memory-models.json").read_text(encoding="utf-8"))
+    for row in read_table(MEASUREMENTS_DIR / MEMORY.name, MEMORY).sound():
         try:
             case = measured_case(row, catalog, extra)
         except SkippedError:

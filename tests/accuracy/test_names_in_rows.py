@@ -7,11 +7,12 @@ import pytest
 from generator.accuracy.rows import SkippedError, measured_case
 from generator.accuracy.score import score_row
 from generator.core.catalog import Catalog
-from generator.load import CATALOG_DIR, load_catalog
+from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import MEMORY
 from generator.measurements.reader import read_table
 
-ROW = read_table(CATALOG_DIR / "measurements" / MEMORY.name, MEMORY).sound()[0]
+ROW = read_table(MEASUREMENTS_DIR / MEMORY.name, MEMORY).sound()[0]
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +103,6 @@ def test_a_misspelt_target_is_not_left_away(catalog: Catalog) -> None:
 
 
 def _models() -> dict[str, dict[str, object]]:
-    path = CATALOG_DIR / "measurements" / "memory-models.json"
+    path = MEASUREMENTS_DIR / "memory-models.json"
     models: dict[str, dict[str, object]] = json.loads(path.read_text(encoding="utf-8"))
     return models

@@ -18,10 +18,10 @@ import pytest
 from generator.accuracy import WELCOME
 from generator.core import time_constants as constants
 from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import THROUGHPUT
 from generator.problem import CatalogProblems
 from generator.throughput_accuracy import (
-    MEASUREMENTS,
     MINIMUM_GROUP,
     Group,
     ScoredRow,
@@ -42,7 +42,7 @@ BAND_BAR = 0.80
 
 @cache
 def scored() -> tuple[ScoredRow, ...]:
-    return tuple(score_file(MEASUREMENTS / "throughput.csv", load_catalog()))
+    return tuple(score_file(MEASUREMENTS_DIR / "throughput.csv", load_catalog()))
 
 
 def in_scope() -> list[ScoredRow]:

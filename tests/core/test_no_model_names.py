@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from generator.load import CATALOG_DIR, load_catalog
+from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
 
 CORE = Path(__file__).resolve().parents[2] / "generator" / "core"
 WRITES_FILES_OF_TOOLS = ("launch",)
@@ -45,7 +46,7 @@ def _model_names() -> set[str]:
         names |= {entry.id, entry.name.lower(), entry.hugging_face.lower()}
         names.add(entry.hugging_face.rpartition("/")[2].lower())
         types.add(entry.model.model_type)
-    path = CATALOG_DIR / "measurements" / "memory-models.json"
+    path = MEASUREMENTS_DIR / "memory-models.json"
     for name, entry in json.loads(path.read_text(encoding="utf-8")).items():
         names |= {name.lower(), name.rpartition("/")[2].lower()}
         types.add(entry["config"].get("model_type", ""))
@@ -65,7 +66,7 @@ def test_no_model_is_named_in_the_code_of_the_core() -> None:
 
 
 def test_no_measurement_is_named_in_the_core_or_in_what_scores_it() -> None:
-    with (CATALOG_DIR / "measurements" / "memory.csv").open(encoding="utf-8") as stream:
+    with (MEASUREMENTS_DIR / "memory.csv").open(encoding="utf-8") as stream:
         ids = {row["id"] for row in csv.DictReader(stream)}
     modules = [*_estimating_modules(), *sorted((CORE.parent / "accuracy").glob("*.py"))]
     named = {

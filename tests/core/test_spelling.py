@@ -13,7 +13,8 @@ from generator.core.hf_config import model_from_config
 from generator.core.hf_config.known_keys import KNOWN_KEYS
 from generator.core.nearest import is_misspelling
 from generator.core.params import num_parameters
-from generator.load import CATALOG_DIR, load_catalog
+from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
 
 MODELS = load_catalog().models
 LLAMA = dict(MODELS["llama-3.1-8b"].config)
@@ -115,7 +116,7 @@ def fields(config: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 @pytest.mark.parametrize("file", ["memory-models.json", "throughput-models.json"])
 def test_no_measured_model_is_refused(file: str) -> None:
-    entries = json.loads((CATALOG_DIR / "measurements" / file).read_text(encoding="utf-8"))
+    entries = json.loads((MEASUREMENTS_DIR / file).read_text(encoding="utf-8"))
     for name, entry in entries.items():
         if "config" in entry:
             model_from_config(entry["config"], name=name)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from generator.accuracy.rows import LISTED_TOOLS
 from generator.load import CATALOG_DIR
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import MEMORY, TABLES
 
 ROOT = CATALOG_DIR.parent
@@ -17,7 +18,7 @@ def described(path: Path) -> list[str]:
 
 
 def test_every_column_is_described_once_in_the_order_of_the_file() -> None:
-    assert described(CATALOG_DIR / "measurements" / "README.md") == list(MEMORY.names)
+    assert described(MEASUREMENTS_DIR / "README.md") == list(MEMORY.names)
 
 
 def test_no_other_text_describes_them() -> None:
@@ -33,7 +34,7 @@ def test_a_range_is_told_in_the_digits_that_one_writes() -> None:
 
 
 def test_the_known_tools_are_described() -> None:
-    text = (CATALOG_DIR / "measurements" / "README.md").read_text(encoding="utf-8")
+    text = (MEASUREMENTS_DIR / "README.md").read_text(encoding="utf-8")
     (row,) = (line for line in text.splitlines() if line.startswith("| `framework` |"))
 
     assert f"known are {', '.join(f'`{tool}`' for tool in LISTED_TOOLS)} |" in row

@@ -9,12 +9,13 @@ import pytest
 from generator.accuracy.score import score_row
 from generator.accuracy.vocabulary import unknown_in_memory_row
 from generator.core.catalog import Catalog
-from generator.load import CATALOG_DIR, load_catalog
+from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import MEMORY
 from generator.measurements.models import find_shape, read_models
 from generator.measurements.reader import read_table
 
-ROW = read_table(CATALOG_DIR / "measurements" / MEMORY.name, MEMORY).sound()[0]
+ROW = read_table(MEASUREMENTS_DIR / MEMORY.name, MEMORY).sound()[0]
 CONFIG = {"hidden_size": 64}
 ENTRIES: dict[str, dict[str, Any]] = {
     "Nobody-1B": {"config": CONFIG},

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.load import CATALOG_DIR
+from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import SUSPECTS, TABLES, THROUGHPUT, Column, Table
 from generator.measurements.models import read_models
 from generator.measurements.reader import read_table
@@ -32,12 +32,12 @@ def problems(tmp_path: Path, content: str | bytes) -> list[str]:
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_the_collection_is_sound(table: Table) -> None:
-    assert read_table(CATALOG_DIR / "measurements" / table.name, table).sound()
+    assert read_table(MEASUREMENTS_DIR / table.name, table).sound()
 
 
 @pytest.mark.parametrize("name", ["memory-models.json", "throughput-models.json"])
 def test_the_collection_s_models_are_sound(name: str) -> None:
-    assert read_models(CATALOG_DIR / "measurements" / name).sound()
+    assert read_models(MEASUREMENTS_DIR / name).sound()
 
 
 GPUS = "expected a whole number from 1 to 64"
