@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 from generator.accuracy.listing import ListedRow
+from generator.accuracy.score import percentile
 from generator.core import time_constants as constants
 from generator.core.card import Card
 from generator.core.catalog import Catalog
@@ -418,7 +419,7 @@ def group(name: str, rows: Sequence[ScoredRow]) -> Group | None:
     if not scored:
         return None
     errors = [row.error for row in scored if row.error is not None]
-    absolute = sorted(abs(error) for error in errors)
+    absolute = [abs(error) for error in errors]
     inside = sum(
         1
         for row in scored
@@ -431,7 +432,7 @@ def group(name: str, rows: Sequence[ScoredRow]) -> Group | None:
         name=name,
         count=len(scored),
         median_error=median(absolute),
-        percentile_90=absolute[max(0, -(-9 * len(absolute) // 10) - 1)],
+        percentile_90=percentile(absolute, 0.9),
         bias=median(errors),
         within_band=inside / len(scored),
     )

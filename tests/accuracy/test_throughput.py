@@ -3,8 +3,8 @@
 Measured on 2026-11-30: 761 rows, 523 scored, 466 in scope (quality A or B, dense, 16 bit,
 complete). Median absolute error 3.8 %, 90th percentile 15 %, 95 % inside the band; on the fifth
 kept apart 3.9 %, 14 % and 97 %. Median and 90th percentile by method: pretraining 3.3 and 12 %,
-full 4.6 and 23 %, LoRA 4.4 and 18 %, QLoRA 3.8 and 11 %. By card class: Ampere 3.4 and 14 %,
-Hopper 5.7 and 15 %, Blackwell 8.4 and 19 %, GeForce 5.6 and 15 %, workstation 5.5 and 22 %.
+full 4.6 and 23 %, LoRA 4.4 and 18 %, QLoRA 3.8 and 10 %. By card class: Ampere 3.4 and 14 %,
+Hopper 5.7 and 15 %, Blackwell 8.4 and 19 %, GeForce 5.6 and 15 %, workstation 5.5 and 16 %.
 """
 
 import csv
