@@ -3,11 +3,11 @@
 from functools import lru_cache
 from typing import Any
 
+from generator.accuracy.throughput_score import score_file
+from generator.accuracy.throughput_score import summary as throughput_summary
 from generator.emit import accuracy_page as page
 from generator.load import load_catalog
 from generator.measurements import MEASUREMENTS_DIR
-from generator.throughput_accuracy import score_file
-from generator.throughput_accuracy import summary as throughput_summary
 
 
 def accuracy_summary() -> dict[str, Any]:

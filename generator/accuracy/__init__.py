@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from generator.accuracy import throughput_score
 from generator.accuracy.bars import Bar, bars
 from generator.accuracy.causes import (
     OUTLIER,
@@ -196,15 +197,13 @@ def _main(asked: _Request, out: IO[str]) -> tuple[int, list[ListedRow]]:
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         header = [name.strip(' "\r\n') for name in stream.readline(10_000).split(",")]
     if THROUGHPUT_COLUMN in header:
-        from generator import throughput_accuracy
-
-        scored = throughput_accuracy.score_file(path, load_catalog(), models)
+        scored = throughput_score.score_file(path, load_catalog(), models)
         if asked.which is not None and not asked.as_json:
-            listed = [throughput_accuracy.listed(row) for row in scored]
+            listed = [throughput_score.listed(row) for row in scored]
             lines = to_lines(listed, asked.which, "tokens/s per GPU", "{:,.0f}".format)
             _print_rows(lines, asked, out)
             return 0, chosen(listed, asked.which)
-        as_text = throughput_accuracy.to_json if asked.as_json else throughput_accuracy.to_text
+        as_text = throughput_score.to_json if asked.as_json else throughput_score.to_text
         _print_name(asked, out)
         out.write(as_text(scored).rstrip("\n") + "\n")
         return 0, []

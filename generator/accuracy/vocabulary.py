@@ -15,18 +15,18 @@ from generator.accuracy.rows import (
     find_target_fault,
     optimizer_of,
 )
-from generator.core.catalog import Catalog
-from generator.core.errors import TrainfitError
-from generator.core.nearest import did_you_mean
-from generator.measurements.gpu_names import find_card
-from generator.measurements.models import find_shape
-from generator.throughput_accuracy import (
+from generator.accuracy.throughput_rows import (
     LeftOutError,
     checkpointing_of,
     method_of,
     precision_of,
     strategy_of,
 )
+from generator.core.catalog import Catalog
+from generator.core.errors import TrainfitError
+from generator.core.nearest import did_you_mean
+from generator.measurements.gpu_names import find_card
+from generator.measurements.models import find_shape
 
 Finding = tuple[str, str]
 """A column and what is wrong with the cell."""

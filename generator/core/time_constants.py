@@ -3,7 +3,7 @@
 Two kinds: rates of a card class (what its kernels sustain, as a share of the card's own peaks) and
 habits of a software class (which kernels a training stack uses). Nothing here belongs to one card,
 model or source. `calibrated` means: set on the published rows outside the part kept apart
-(`throughput_accuracy`), inside the bounds that the named measurement gives.
+(`accuracy.throughput_score`), inside the bounds that the named measurement gives.
 """
 
 from dataclasses import dataclass

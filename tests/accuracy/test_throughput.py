@@ -16,28 +16,29 @@ from pathlib import Path
 import pytest
 
 from generator.accuracy import WELCOME
-from generator.core import time_constants as constants
-from generator.load import load_catalog
-from generator.measurements import MEASUREMENTS_DIR
-from generator.measurements.columns import THROUGHPUT
-from generator.problem import CatalogProblems
-from generator.throughput_accuracy import (
-    MINIMUM_GROUP,
+from generator.accuracy.throughput_rows import software_of
+from generator.accuracy.throughput_score import (
     Group,
     ScoredRow,
     group,
     grouped_by,
     is_kept_apart,
     score_file,
-    software_of,
     summary,
     to_json,
     to_text,
 )
+from generator.core import time_constants as constants
+from generator.load import load_catalog
+from generator.measurements import MEASUREMENTS_DIR
+from generator.measurements.columns import THROUGHPUT
+from generator.problem import CatalogProblems
 
 MEDIAN_BAR = 0.15
 PERCENTILE_90_BAR = 0.40
 BAND_BAR = 0.80
+MINIMUM_GROUP = 10
+"""Rows from which on a group's errors are held to a bar."""
 
 
 @cache
