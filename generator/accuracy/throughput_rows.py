@@ -9,7 +9,7 @@ with its reason.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from generator.core.hf_config import model_from_config
 from generator.core.model import Model
 from generator.core.params import ALL_LINEAR, linear_tensors
 from generator.core.run import (
-    AdapterDType,
     AttentionKernel,
     Checkpointing,
     MethodName,
@@ -29,8 +28,8 @@ from generator.core.run import (
     Precision,
     Strategy,
 )
-from generator.core.step_time import StepTime, step_time
 from generator.core.time_constants import Software
+from generator.core.timed_run import TimedRun
 from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
 from generator.measurements.models import find_shape, read_models
@@ -43,34 +42,6 @@ ATTENTION_ONLY_SOURCES = ("fms-acceleration",)
 benchmarks/scenarios.yaml)."""
 OLD_PEFT = ("PyTorch 2.0", "torch 2.0", "torch 2.1", "torchtune")
 """Adapters in the base's dtype: PEFT before 0.12 (July 2024), and torchtune."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A row as arguments of `step_time`."""
-
-    model: Model
-    card: Card
-    method: MethodName
-    precision: Precision
-    strategy: Strategy
-    num_gpus: int
-    sequence_length: int
-    micro_batch_size: int
-    gradient_accumulation_steps: int
-    activation_checkpointing: Checkpointing
-    attention: AttentionKernel
-    lora_rank: int
-    target_modules: str | tuple[str, ...]
-    adapter_dtype: AdapterDType
-    adapter_dropout: bool
-    optimizer_state_bytes_per_parameter: float
-    optimizer_implementation: OptimizerImplementation
-    software: Software
-
-    def estimate(self) -> StepTime:
-        """The step time of the case."""
-        return step_time(**{name: getattr(self, name) for name in self.__dataclass_fields__})
 
 
 class LeftOutError(Exception):
@@ -243,8 +214,8 @@ def _optimizer(row: Mapping[str, str], software: Software) -> tuple[float, Optim
     return state_bytes, "fused" if one_kernel else "foreach"
 
 
-def case_from_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> Case:
-    """The row as a case.
+def case_from_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> TimedRun:
+    """The row as a run.
 
     Raises:
         LeftOutError: the row lacks something that has no default, or is outside the estimate.
@@ -268,7 +239,7 @@ def case_from_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> C
     state_bytes, implementation = _optimizer(row, software)
     if precision == "bf16-pure":
         state_bytes /= 2
-    return Case(
+    return TimedRun(
         model=model,
         card=_card(row["gpu"], catalog),
         method=method,

@@ -17,6 +17,7 @@ from generator.core import time_constants as constants
 from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
 from generator.core.model import MixtureOfExperts, Model
+from generator.core.step_time import step_time
 from generator.measurements import MEASUREMENTS_DIR
 from generator.measurements.columns import THROUGHPUT
 from generator.measurements.reader import usable_rows
@@ -104,7 +105,7 @@ def score_row(
         return replace(blank, skipped="no tokens per second in the row")
     try:
         case = case_from_row(row, catalog, models)
-        estimate = case.estimate()
+        estimate = step_time(case)
     except (LeftOutError, TrainfitError) as reason:
         return replace(blank, skipped=str(reason))
     predicted = estimate.tokens_per_second_per_gpu

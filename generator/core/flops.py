@@ -272,6 +272,7 @@ def _adapter_flops(model: Model, rank: int, target_modules: str | tuple[str, ...
     return float(FLOPS_PER_WEIGHT * num_lora_parameters(model, rank, target_modules))
 
 
+@lru_cache(maxsize=512)
 def training_flops(
     *,
     model: Model,

@@ -12,6 +12,7 @@ from generator.core.ladder import usable_counts
 from generator.core.memory import case_resident, peak_totals
 from generator.core.run import Case
 from generator.core.step_time import StepTime, step_time
+from generator.core.timed_run import TimedRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ def case_step(case: Case, card: Card) -> StepTime:
     workload = case.workload
     state = case_resident(case)
     trained = max(1, state.num_trainable_parameters)
-    return step_time(
+    run = TimedRun(
         model=case.model,
         card=card,
         method=case.method,
@@ -63,6 +64,7 @@ def case_step(case: Case, card: Card) -> StepTime:
         optimizer_implementation=case.optimizer_implementation,
         software=time_constants.SOFTWARE_BY_STACK.get(case.stack.id, time_constants.EAGER),
     )
+    return step_time(run)
 
 
 def set_ups_that_fit(case: Case, cards: Iterable[Card], *, num_tokens: int) -> tuple[SetUp, ...]:

@@ -17,19 +17,8 @@ from generator.core.card import Card
 from generator.core.communication import ring_bytes
 from generator.core.dtypes import FP32_BYTES
 from generator.core.errors import TrainfitError
-from generator.core.model import Model
-from generator.core.params import ALL_LINEAR
 from generator.core.resident import weight_bytes_per_parameter
-from generator.core.run import (
-    AdapterDType,
-    AttentionKernel,
-    Checkpointing,
-    Loss,
-    MethodName,
-    OptimizerImplementation,
-    Precision,
-    Strategy,
-)
+from generator.core.run import Precision
 from generator.core.step_work import (
     CAST_BYTES_PER_WEIGHT,
     EAGER_SCORE_TRAFFIC,
@@ -45,10 +34,9 @@ from generator.core.step_work import (
     model_adapters,
     model_shape,
 )
-from generator.core.time_constants import CardRates, Software
+from generator.core.time_constants import CardClass, CardRates
+from generator.core.timed_run import TimedRun
 
-ADAMW_STATE_BYTES = 8.0
-"""Two FP32 moments."""
 FP32_PEAK_SHARE = 0.5
 """TF32 on the matrix units runs at half the 16-bit rate."""
 QUANTISED_BYTES_PER_WEIGHT = 0.516
@@ -177,29 +165,63 @@ def link_rate(card: Card, rates: CardRates, num_gpus: int) -> float:
     return min(inside, network * constants.NETWORK_SHARE)
 
 
-def step_time(
-    *,
-    model: Model,
-    card: Card,
-    method: MethodName = "full",
-    precision: Precision = "bf16-mixed",
-    strategy: Strategy = "single",
-    num_gpus: int = 1,
-    sequence_length: int = 2048,
-    micro_batch_size: int = 1,
-    gradient_accumulation_steps: int = 8,
-    activation_checkpointing: Checkpointing = "full",
-    attention: AttentionKernel = "flash",
-    loss: Loss = "standard",
-    lora_rank: int = 16,
-    target_modules: str | tuple[str, ...] = ALL_LINEAR,
-    adapter_dtype: AdapterDType = "fp32",
-    adapter_dropout: bool = False,
-    trains_head: bool = False,
-    optimizer_state_bytes_per_parameter: float = ADAMW_STATE_BYTES,
-    optimizer_implementation: OptimizerImplementation = "fused",
-    software: Software = constants.EAGER,
-) -> StepTime:
+# The two records below are never changed, yet not frozen: frozen ones take three times as long to
+# make, and each step of each card in a list makes them.
+@dataclass(slots=True, kw_only=True)
+class _Work:
+    """What the parts of a step's time share: the run's shapes and passes, and its card's rates."""
+
+    run: TimedRun
+    shape: Shape
+    adapters: Adapters
+    card_class: CardClass
+    rates: CardRates
+    peak: float
+    matmul_rate: float
+    """FLOPs per second of matrix products."""
+    bandwidth: float
+    num_tokens: int
+    forwards: float
+    """Passes through the blocks from their input to their output, recomputed ones included."""
+
+    @property
+    def block_products(self) -> float:
+        """Products per weight of the blocks: forward, its recompute, the input's gradient, the
+        weight's gradient.
+        """
+        return self.forwards + 1 + (1 if self.run.method == "full" else 0)
+
+    @property
+    def elementwise_passes(self) -> float:
+        """Passes of the element-wise kernels, counted in forwards."""
+        return self.forwards + constants.BACKWARD_ELEMENTWISE_FORWARDS
+
+    @property
+    def num_trainable_parameters(self) -> int:
+        """What is reduced and updated in each step."""
+        if self.run.method == "full":
+            return self.shape.num_parameters
+        head = self.shape.work.head_weights if self.run.trains_head else 0
+        return self.adapters.weights + head
+
+
+@dataclass(slots=True, kw_only=True)
+class _MicroBatch:
+    """Seconds of one micro-batch on one GPU, by cause."""
+
+    matmul: float
+    attention: float
+    elementwise: float
+    adapters: float
+    dequantisation: float
+    experts: float
+    device: float
+    """All of these."""
+    total: float
+    """With what the host adds."""
+
+
+def step_time(run: TimedRun) -> StepTime:
     """Time of one optimizer step and the rates that follow from it.
 
     Shape: k micro-batches; each (device^p + host^p)^(1/p); then exposed traffic and the optimizer.
@@ -212,346 +234,260 @@ def step_time(
     Ignores: data loading, evaluation, saving, offloading, tensor and pipeline parallelism.
 
     Args:
-        model: Shapes of the model.
-        card: The card, with its peaks, bandwidth, link and GPUs per node.
-        method: What is trained.
-        precision: The recipe; matrix products run in 16 bit except under `fp32` (TF32).
-        strategy: Data-parallel strategy.
-        num_gpus: GPUs that share the batch.
-        sequence_length: Tokens per packed sequence.
-        micro_batch_size: Sequences per GPU and pass.
-        gradient_accumulation_steps: Micro-batches per optimizer step.
-        activation_checkpointing: What is computed a second time.
-        attention: `flash` computes the causal half. `sdpa` is PyTorch's kernel with a mask, over
-            the square. `eager` writes the scores out; soft caps and sinks force it, except in a
-            vendor's kernel.
-        loss: `fused` and `chunked` cross-entropy never write all logits in FP32.
-        lora_rank: Adapter rank, for LoRA and QLoRA.
-        target_modules: Adapted matrices.
-        adapter_dtype: FP32 adapters cast their input.
-        adapter_dropout: Dropout in front of each adapter.
-        trains_head: The head is trained beside the adapters.
-        optimizer_state_bytes_per_parameter: What the optimizer keeps and rewrites each step.
-        optimizer_implementation: One kernel, or several passes over the states.
-        software: Kernels of the stack (`time_constants.SOFTWARE_BY_STACK`).
+        run: The set-up and its card.
 
     Raises:
-        TrainfitError: the card lacks a fact (code `missing-fact`), or a count is below 1
-            (`out-of-range`).
+        TrainfitError: the card lacks a fact (code `missing-fact`).
 
     Source: S-KAPLAN and S-PALM for the FLOPs, S-FLASH2 for attention, S-THROUGHPUT for the
         constants; checked by tests/core/test_step_time.py and tests/accuracy/test_throughput.py.
     """
-    for field, value in (
-        ("num_gpus", num_gpus),
-        ("sequence_length", sequence_length),
-        ("micro_batch_size", micro_batch_size),
-        ("gradient_accumulation_steps", gradient_accumulation_steps),
-    ):
-        if value < 1:
-            raise TrainfitError("out-of-range", field, f"{field} is {value}; use 1 or more.")
-    shape = model_shape(model)
-    name = constants.card_class(card)
-    rates = constants.CARD_RATES[name]
-    peak = peak_flops_per_second(card, precision)
-    bandwidth = _bandwidth(card)
-    matmul_rate = rates.matmul * peak
-    full = method == "full"
-    num_tokens = sequence_length * micro_batch_size
-    steps = gradient_accumulation_steps
-    recompute = flops.recompute_share(activation_checkpointing)
-    forwards = 1 + recompute
-    # Products per weight and pass: forward, its recompute, the input's gradient, the weight's
-    # gradient.
-    block_products = forwards + 1 + (1 if full else 0)
-    head_products = 2 + (1 if full or trains_head else 0)
-    elementwise_passes = forwards + constants.BACKWARD_ELEMENTWISE_FORWARDS
-    traffic = FUSED_TRAFFIC if software.fused_blocks else EAGER_TRAFFIC
-    adapters = NO_ADAPTERS if full else model_adapters(model, lora_rank, target_modules)
-
-    matmul = _matmul_seconds(
-        model=model,
-        shape=shape,
-        num_tokens=num_tokens,
-        block_products=block_products,
-        head_products=head_products,
-        matmul_rate=matmul_rate,
-        bandwidth=bandwidth,
-    )
-    if precision == "amp":
-        weights = shape.dense_weights + shape.work.head_weights
-        matmul += CAST_BYTES_PER_WEIGHT * weights * forwards / bandwidth
-    expert_seconds = sum(
-        _expert_seconds(
-            experts=each,
-            num_tokens=num_tokens,
-            products=block_products,
-            matmul_rate=matmul_rate,
-            bandwidth=bandwidth,
-        )
-        for each in shape.experts
-    )
-    expert_seconds += (
-        PERMUTATION_TRAFFIC * shape.permuted_elements * num_tokens * elementwise_passes / bandwidth
-    )
-    if shape.eager_scores and software.flash != "vendor":
-        attention = "eager"
-    attention_seconds = _attention_seconds(
-        shape=shape,
-        attention=attention,
-        sequence_length=sequence_length,
-        num_tokens=num_tokens,
-        forwards=forwards,
-        peak=peak,
-        bandwidth=bandwidth,
-        rates=rates,
-        software=software,
-    )
-    elementwise = _elementwise_bytes(shape, traffic) * (2 if software.kbit_upcast else 1)
-    elementwise_seconds = elementwise * num_tokens * elementwise_passes / bandwidth
-    logit = FUSED_TRAFFIC.logit if loss != "standard" else traffic.logit
-    elementwise_seconds += logit * 3 * model.vocab_size * num_tokens / bandwidth
-
-    adapter_seconds = _adapter_seconds(
-        adapters=adapters,
-        num_tokens=num_tokens,
-        forwards=forwards,
-        elementwise_passes=elementwise_passes,
-        adapter_dtype=adapter_dtype,
-        adapter_dropout=adapter_dropout,
-        matmul_rate=matmul_rate,
-        bandwidth=bandwidth,
-        software=software,
-    )
-    dequantisation = 0.0
-    quantised_matrices = 0
-    if method == "qlora":
-        per_weight = (
-            constants.FUSED_DEQUANTISATION_BYTES
-            if software.fused_dequantisation
-            else constants.UNFUSED_DEQUANTISATION_BYTES
-        )
-        dequantisation = shape.dense_weights * per_weight * (forwards + 1) / bandwidth
-        quantised_matrices = shape.linear_matrices
-
-    device = (
-        matmul
-        + expert_seconds
-        + attention_seconds
-        + elementwise_seconds
-        + adapter_seconds
-        + dequantisation
-    )
-    host = _host_seconds(
-        shape=shape,
-        adapters=adapters,
-        quantised_matrices=quantised_matrices,
-        passes=forwards + 2,
-        software=software,
-    )
-    exponent = constants.OVERLAP_EXPONENT
-    micro = (device**exponent + host**exponent) ** (1 / exponent)
-
-    trained = shape.num_parameters if full else adapters.weights
-    if trains_head and not full:
-        trained += shape.work.head_weights
-    exposed, hidden = _communication_seconds(
-        shape=shape,
-        adapters=adapters,
-        card=card,
-        rates=rates,
-        software=software,
-        method=method,
-        strategy=strategy,
-        num_gpus=num_gpus,
-        num_trainable_parameters=trained,
-        steps=steps,
-        micro_seconds=micro,
-    )
-    optimizer = _optimizer_seconds(
-        num_parameters=trained,
-        state_bytes=optimizer_state_bytes_per_parameter,
-        has_master=precision in ("bf16-mixed", "fp16-mixed") and full,
-        weight_bytes=weight_bytes_per_parameter(precision) if full else FP32_BYTES,
-        shards=num_gpus if strategy.startswith("zero") else 1,
-        foreach=optimizer_implementation == "foreach",
-        bandwidth=bandwidth,
-    )
+    work = _work(run)
+    micro = _micro_batch(work)
+    exposed, hidden = _communication_seconds(work, micro.total)
+    steps = run.gradient_accumulation_steps
     seconds = StepSeconds(
-        matmul=steps * matmul,
-        attention=steps * attention_seconds,
-        elementwise=steps * elementwise_seconds,
-        adapters=steps * adapter_seconds,
-        dequantisation=steps * dequantisation,
-        experts=steps * expert_seconds,
-        launch=steps * (micro - device),
+        matmul=steps * micro.matmul,
+        attention=steps * micro.attention,
+        elementwise=steps * micro.elementwise,
+        adapters=steps * micro.adapters,
+        dequantisation=steps * micro.dequantisation,
+        experts=steps * micro.experts,
+        launch=steps * (micro.total - micro.device),
         communication=exposed,
-        optimizer=optimizer,
+        optimizer=_optimizer_seconds(work),
     )
+    return _rates(work, seconds, hidden)
+
+
+def _work(run: TimedRun) -> _Work:
+    shape = model_shape(run.model)
+    card_class = constants.card_class(run.card)
+    rates = constants.CARD_RATES[card_class]
+    peak = peak_flops_per_second(run.card, run.precision)
+    bandwidth = _bandwidth(run.card)
+    adapters = NO_ADAPTERS
+    if run.method != "full":
+        adapters = model_adapters(run.model, run.lora_rank, run.target_modules)
+    return _Work(
+        run=run,
+        shape=shape,
+        adapters=adapters,
+        card_class=card_class,
+        rates=rates,
+        peak=peak,
+        matmul_rate=rates.matmul * peak,
+        bandwidth=bandwidth,
+        num_tokens=run.sequence_length * run.micro_batch_size,
+        forwards=1 + flops.recompute_share(run.activation_checkpointing),
+    )
+
+
+def _micro_batch(work: _Work) -> _MicroBatch:
+    """Seconds of a micro-batch: the device's, or nearly the host's where those are more."""
+    matmul = _matmul_seconds(work)
+    experts = _routed_seconds(work)
+    attention = _attention_seconds(work)
+    elementwise = _elementwise_seconds(work)
+    adapters = _adapter_seconds(work)
+    dequantisation = _dequantisation_seconds(work)
+    device = matmul + experts + attention + elementwise + adapters + dequantisation
+    host = _host_seconds(work)
+    exponent = constants.OVERLAP_EXPONENT
+    return _MicroBatch(
+        matmul=matmul,
+        attention=attention,
+        elementwise=elementwise,
+        adapters=adapters,
+        dequantisation=dequantisation,
+        experts=experts,
+        device=device,
+        total=(device**exponent + host**exponent) ** (1 / exponent),
+    )
+
+
+def _rates(work: _Work, seconds: StepSeconds, hidden: float) -> StepTime:
+    """The step with tokens per second, their band, and the shares of the card's peak.
+
+    Args:
+        work: What the parts share.
+        seconds: Of the step.
+        hidden: Seconds of traffic that run beside compute.
+    """
+    run = work.run
     total = seconds.total
-    per_gpu = num_tokens * steps / total
+    tokens = work.num_tokens * run.gradient_accumulation_steps
+    per_gpu = tokens / total
     counted = flops.training_flops(
-        model=model,
-        sequence_length=sequence_length,
-        method=method,
-        lora_rank=lora_rank,
-        target_modules=target_modules,
-        trains_head=trains_head,
-        activation_checkpointing=activation_checkpointing,
+        model=run.model,
+        sequence_length=run.sequence_length,
+        method=run.method,
+        lora_rank=run.lora_rank,
+        target_modules=run.target_modules,
+        trains_head=run.trains_head,
+        activation_checkpointing=run.activation_checkpointing,
     )
-    pcie_sharded = (
-        num_gpus > 1
-        and strategy == "zero-3"
-        and (card.link_bytes_per_second or 0) < constants.FAST_LINK_BYTES_PER_SECOND
-    )
-    wide = bool(shape.experts) or pcie_sharded or name in ("other", "instinct")
+    model_flops = counted.model_flops
+    wide = _is_wide(work)
     return StepTime(
         seconds=seconds,
         step_seconds=total,
-        tokens_per_step=num_tokens * steps * num_gpus,
+        tokens_per_step=tokens * run.num_gpus,
         tokens_per_second_per_gpu=per_gpu,
         low=per_gpu * (constants.WIDE_LOW_SHARE if wide else constants.LOW_SHARE),
         high=per_gpu * (constants.WIDE_HIGH_SHARE if wide else constants.HIGH_SHARE),
-        tokens_per_second=per_gpu * num_gpus,
-        model_flops_per_token=counted.model_flops,
-        mfu=per_gpu * counted.model_flops / peak,
-        hfu=per_gpu * counted.hardware_flops / peak,
+        tokens_per_second=per_gpu * run.num_gpus,
+        model_flops_per_token=model_flops,
+        mfu=per_gpu * model_flops / work.peak,
+        hfu=per_gpu * counted.hardware_flops / work.peak,
         hidden_communication_seconds=hidden,
-        assumptions=_assumptions(
-            strategy=strategy, num_gpus=num_gpus, wide=wide, precision=precision
-        ),
+        assumptions=_assumptions(run, wide=wide),
     )
 
 
-def _matmul_seconds(
-    *,
-    model: Model,
-    shape: Shape,
-    num_tokens: int,
-    block_products: float,
-    head_products: float,
-    matmul_rate: float,
-    bandwidth: float,
-) -> float:
+def _is_wide(work: _Work) -> bool:
+    """Whether few published rows are of this kind, and the band is wide for it."""
+    run = work.run
+    pcie_sharded = (
+        run.num_gpus > 1
+        and run.strategy == "zero-3"
+        and (run.card.link_bytes_per_second or 0) < constants.FAST_LINK_BYTES_PER_SECOND
+    )
+    return bool(work.shape.experts) or pcie_sharded or work.card_class in ("other", "instinct")
+
+
+def _matmul_seconds(work: _Work) -> float:
     """Seconds of all dense matrix products of a micro-batch.
 
     Arithmetic and the operands' bytes add up: that is what makes thin products (small models, few
     tokens) slow, and more so the faster the card.
     """
+    run, shape, num_tokens = work.run, work.shape, work.num_tokens
+    block_products = work.block_products
+    # The head has no recompute.
+    head_products = 2 + (1 if run.method == "full" or run.trains_head else 0)
     head = shape.work.head_weights
     recurrent = shape.work.recurrent_flops / 2
     arithmetic = (
         2 * num_tokens * ((shape.dense_weights + recurrent) * block_products + head * head_products)
     )
     block_bytes = 2 * (shape.dense_sides * num_tokens + shape.dense_weights)
-    head_bytes = 2 * ((model.hidden_size + model.vocab_size) * num_tokens + head)
+    head_bytes = 2 * ((run.model.hidden_size + run.model.vocab_size) * num_tokens + head)
     moved = block_bytes * block_products + head_bytes * head_products
-    return arithmetic / matmul_rate + moved / bandwidth
+    seconds = arithmetic / work.matmul_rate + moved / work.bandwidth
+    if run.precision == "amp":
+        weights = shape.dense_weights + head
+        seconds += CAST_BYTES_PER_WEIGHT * weights * work.forwards / work.bandwidth
+    return seconds
 
 
-def _expert_seconds(
-    *,
-    experts: Experts,
-    num_tokens: int,
-    products: float,
-    matmul_rate: float,
-    bandwidth: float,
-) -> float:
-    """Seconds of the routed experts' products of a micro-batch.
+def _routed_seconds(work: _Work) -> float:
+    """Seconds of all routed experts of a micro-batch, with the tokens' way to them and back."""
+    permuted = PERMUTATION_TRAFFIC * work.shape.permuted_elements * work.num_tokens
+    return (
+        sum(_expert_seconds(work, experts) for experts in work.shape.experts)
+        + permuted * work.elementwise_passes / work.bandwidth
+    )
+
+
+def _expert_seconds(work: _Work, experts: Experts) -> float:
+    """Seconds of the products of equal blocks' routed experts in a micro-batch.
 
     Every expert's weights are read in each pass however few tokens it gets, and the last tile of
     each expert's rows is half empty.
     """
-    rows = num_tokens * experts.num_experts_per_token
+    rows = work.num_tokens * experts.num_experts_per_token
     busy = min(experts.num_experts, rows)
     padded = rows + busy * constants.EXPERT_TILE_ROWS
     arithmetic = 2 * experts.weights * padded
     moved = 2 * (experts.sides * rows + experts.weights * busy)
-    grouped_rate = matmul_rate * constants.GROUPED_MATMUL_SHARE
-    return experts.blocks * products * (arithmetic / grouped_rate + moved / bandwidth)
+    grouped_rate = work.matmul_rate * constants.GROUPED_MATMUL_SHARE
+    per_product = arithmetic / grouped_rate + moved / work.bandwidth
+    return experts.blocks * work.block_products * per_product
 
 
-def _attention_seconds(
-    *,
-    shape: Shape,
-    attention: AttentionKernel,
-    sequence_length: int,
-    num_tokens: int,
-    forwards: float,
-    peak: float,
-    bandwidth: float,
-    rates: CardRates,
-    software: Software,
-) -> float:
+def _attention_seconds(work: _Work) -> float:
     """Seconds of all attention scores of a micro-batch, their products and what is written out."""
+    run, shape, rates, flash = work.run, work.shape, work.rates, work.run.software.flash
+    kernel = "eager" if shape.eager_scores and flash != "vendor" else run.attention
     products = flops.score_flops_per_token(
         shape.work,
-        sequence_length=sequence_length,
-        attention="causal" if attention == "flash" else "full",
+        sequence_length=run.sequence_length,
+        attention="causal" if kernel == "flash" else "full",
     )
-    if attention == "eager":
+    if kernel == "eager":
         scores = sum(each.count * each.num_attention_heads for each in shape.work.scores)
-        moved = EAGER_SCORE_TRAFFIC * scores * sequence_length
-        passes = forwards + constants.BACKWARD_ELEMENTWISE_FORWARDS
-        per_token = products * (forwards + 2) / (rates.matmul * peak) + moved * passes / bandwidth
-        return per_token * num_tokens
-    if attention == "sdpa":
+        moved = EAGER_SCORE_TRAFFIC * scores * run.sequence_length
+        per_token = (
+            products * (work.forwards + 2) / work.matmul_rate
+            + moved * work.elementwise_passes / work.bandwidth
+        )
+        return per_token * work.num_tokens
+    if kernel == "sdpa":
         share = rates.masked_attention
-    elif software.flash == "vendor":
+    elif flash == "vendor":
         share = rates.vendor_flash
     else:
-        share = rates.flash_1 if software.flash == "flash-1" else rates.flash_2
-    passes = forwards + constants.FLASH_BACKWARD_FORWARDS
-    return products * num_tokens * passes / (share * peak)
+        share = rates.flash_1 if flash == "flash-1" else rates.flash_2
+    passes = work.forwards + constants.FLASH_BACKWARD_FORWARDS
+    return products * work.num_tokens * passes / (share * work.peak)
 
 
-def _adapter_seconds(
-    *,
-    adapters: Adapters,
-    num_tokens: int,
-    forwards: float,
-    elementwise_passes: float,
-    adapter_dtype: AdapterDType,
-    adapter_dropout: bool,
-    matmul_rate: float,
-    bandwidth: float,
-    software: Software,
-) -> float:
+def _elementwise_seconds(work: _Work) -> float:
+    """Seconds of a micro-batch's norms, rotary, activations, residuals and cross-entropy."""
+    run, num_tokens = work.run, work.num_tokens
+    traffic = FUSED_TRAFFIC if run.software.fused_blocks else EAGER_TRAFFIC
+    per_pass = _elementwise_bytes(work.shape, traffic) * (2 if run.software.kbit_upcast else 1)
+    seconds = per_pass * num_tokens * work.elementwise_passes / work.bandwidth
+    logit = FUSED_TRAFFIC.logit if run.loss != "standard" else traffic.logit
+    return seconds + logit * 3 * run.model.vocab_size * num_tokens / work.bandwidth
+
+
+def _adapter_seconds(work: _Work) -> float:
     """Seconds of all adapters of a micro-batch: their streams, and their thin products."""
+    run, adapters = work.run, work.adapters
     if not adapters.count:
         return 0.0
-    habits = FUSED_TRAFFIC if software.fused_adapters else EAGER_TRAFFIC
-    cast = habits.adapter_cast if adapter_dtype == "fp32" else 0.0
-    dropped = habits.adapter_dropout if adapter_dropout else 0.0
+    habits = FUSED_TRAFFIC if run.software.fused_adapters else EAGER_TRAFFIC
+    cast = habits.adapter_cast if run.adapter_dtype == "fp32" else 0.0
+    dropped = habits.adapter_dropout if run.adapter_dropout else 0.0
     per_token = (
         habits.adapter_input + cast + dropped
     ) * adapters.input_elements + habits.adapter_output * adapters.output_elements
-    if software.kbit_upcast:
+    if run.software.kbit_upcast:
         per_token *= constants.KBIT_UPCAST_ADAPTER_PASSES
-    moved = per_token * num_tokens * elementwise_passes
-    arithmetic = 2 * adapters.weights * (forwards + 2) * num_tokens
-    return moved / bandwidth + arithmetic / (matmul_rate * constants.THIN_PRODUCT_SHARE)
+    moved = per_token * work.num_tokens * work.elementwise_passes
+    arithmetic = 2 * adapters.weights * (work.forwards + 2) * work.num_tokens
+    thin_rate = work.matmul_rate * constants.THIN_PRODUCT_SHARE
+    return moved / work.bandwidth + arithmetic / thin_rate
 
 
-def _host_seconds(
-    *,
-    shape: Shape,
-    adapters: Adapters,
-    quantised_matrices: int,
-    passes: float,
-    software: Software,
-) -> float:
+def _dequantisation_seconds(work: _Work) -> float:
+    """Seconds in which a micro-batch's passes unpack 4-bit weights."""
+    if work.run.method != "qlora":
+        return 0.0
+    per_weight = (
+        constants.FUSED_DEQUANTISATION_BYTES
+        if work.run.software.fused_dequantisation
+        else constants.UNFUSED_DEQUANTISATION_BYTES
+    )
+    return work.shape.dense_weights * per_weight * (work.forwards + 1) / work.bandwidth
+
+
+def _host_seconds(work: _Work) -> float:
     """Seconds in which the host launches the kernels of a micro-batch."""
+    shape, software = work.shape, work.run.software
+    quantised = shape.linear_matrices if work.run.method == "qlora" else 0
     looped = (
         sum(each.blocks * each.num_experts for each in shape.experts) if software.expert_loop else 0
     )
     per_pass = (
         constants.HOST_SECONDS_PER_BLOCK_PASS * shape.num_blocks
-        + constants.HOST_SECONDS_PER_ADAPTER_PASS * adapters.count
-        + constants.HOST_SECONDS_PER_DEQUANTISATION_PASS * quantised_matrices
+        + constants.HOST_SECONDS_PER_ADAPTER_PASS * work.adapters.count
+        + constants.HOST_SECONDS_PER_DEQUANTISATION_PASS * quantised
         + constants.HOST_SECONDS_PER_EXPERT_PASS * looped
     )
-    return software.host_share * passes * per_pass
+    return software.host_share * (work.forwards + 2) * per_pass
 
 
 def _elementwise_bytes(shape: Shape, traffic: Traffic) -> float:
@@ -567,49 +503,57 @@ def _elementwise_bytes(shape: Shape, traffic: Traffic) -> float:
     )
 
 
-def _communication_seconds(
-    *,
-    shape: Shape,
-    adapters: Adapters,
-    card: Card,
-    rates: CardRates,
-    software: Software,
-    method: MethodName,
-    strategy: Strategy,
-    num_gpus: int,
-    num_trainable_parameters: int,
-    steps: int,
-    micro_seconds: float,
-) -> tuple[float, float]:
-    """Exposed and hidden seconds of a step's collectives."""
-    if num_gpus == 1 or strategy == "single":
+def _communication_seconds(work: _Work, micro_seconds: float) -> tuple[float, float]:
+    """Exposed and hidden seconds of a step's collectives.
+
+    Args:
+        work: What the parts share.
+        micro_seconds: Of a micro-batch, behind which they hide.
+    """
+    run = work.run
+    if run.num_gpus == 1 or run.strategy == "single":
         return 0.0, 0.0
-    rate = link_rate(card, rates, num_gpus)
-    gradient = ring_bytes(2 * num_trainable_parameters, num_gpus) / rate
-    if strategy in ("ddp", "zero-1", "zero-2"):
-        # Reduced during the last backward (two thirds of a pass); ZeRO-2 in every backward. The
-        # updated weights come back after the optimizer, with nothing to hide behind, except under
-        # DDP.
-        reduced = gradient * (2 if strategy == "ddp" else 1)
-        times = steps if strategy == "zero-2" else 1
-        exposed, hidden = _overlap(reduced, micro_seconds * 2 / 3)
-        gathered = 0.0 if strategy == "ddp" else gradient
-        return times * exposed + gathered, times * hidden
-    weights = 2 * shape.num_parameters
-    if method == "qlora":
-        quantised = shape.dense_weights
-        weights = round(
-            QUANTISED_BYTES_PER_WEIGHT * quantised + 2 * (shape.num_parameters - quantised)
-        )
-    traffic = 2 * ring_bytes(weights, num_gpus) / rate + gradient
+    rate = link_rate(run.card, work.rates, run.num_gpus)
+    gradient = ring_bytes(2 * work.num_trainable_parameters, run.num_gpus) / rate
+    if run.strategy == "zero-3":
+        weights = ring_bytes(_gathered_bytes(work), run.num_gpus) / rate
+        exposed, hidden = _sharded_seconds(work, 2 * weights + gradient, micro_seconds)
+        steps = run.gradient_accumulation_steps
+        return steps * exposed, steps * hidden
+    # Reduced during the last backward (two thirds of a pass); ZeRO-2 in every backward. The
+    # updated weights come back after the optimizer, with nothing to hide behind, except under DDP.
+    reduced = gradient * (2 if run.strategy == "ddp" else 1)
+    times = run.gradient_accumulation_steps if run.strategy == "zero-2" else 1
+    exposed, hidden = _overlap(reduced, micro_seconds * 2 / 3)
+    gathered = 0.0 if run.strategy == "ddp" else gradient
+    return times * exposed + gathered, times * hidden
+
+
+def _gathered_bytes(work: _Work) -> int:
+    """Bytes of all weights as ZeRO-3 gathers them for a pass."""
+    num_parameters = work.shape.num_parameters
+    if work.run.method != "qlora":
+        return 2 * num_parameters
+    quantised = work.shape.dense_weights
+    return round(QUANTISED_BYTES_PER_WEIGHT * quantised + 2 * (num_parameters - quantised))
+
+
+def _sharded_seconds(work: _Work, traffic: float, micro_seconds: float) -> tuple[float, float]:
+    """Exposed and hidden seconds of ZeRO-3's collectives in a micro-batch.
+
+    Args:
+        work: What the parts share.
+        traffic: Seconds that the link needs.
+        micro_seconds: Of the micro-batch.
+    """
     exposed, hidden = _overlap(traffic, micro_seconds)
     # FSDP wraps each trained adapter matrix apart from its frozen block; three collectives each.
-    units, latency = shape.num_blocks, constants.SHARD_LATENCY_SECONDS
-    if software.gathers_per_module:
-        units, latency = shape.num_modules, constants.MODULE_LATENCY_SECONDS
-    exposed += 3 * (units + 2 * adapters.count) * latency
+    units, latency = work.shape.num_blocks, constants.SHARD_LATENCY_SECONDS
+    if work.run.software.gathers_per_module:
+        units, latency = work.shape.num_modules, constants.MODULE_LATENCY_SECONDS
+    exposed += 3 * (units + 2 * work.adapters.count) * latency
     exposed += constants.SHARDED_SLOWDOWN * micro_seconds
-    return steps * exposed, steps * hidden
+    return exposed, hidden
 
 
 def _overlap(traffic: float, compute: float) -> tuple[float, float]:
@@ -618,37 +562,33 @@ def _overlap(traffic: float, compute: float) -> tuple[float, float]:
     return traffic - hidden, hidden
 
 
-def _optimizer_seconds(
-    *,
-    num_parameters: int,
-    state_bytes: float,
-    has_master: bool,
-    weight_bytes: int,
-    shards: int,
-    foreach: bool,
-    bandwidth: float,
-) -> float:
+def _optimizer_seconds(work: _Work) -> float:
     """Seconds of the update: states and master read and written, gradients read and cleared,
     weights.
     """
+    run = work.run
+    full = run.method == "full"
+    has_master = run.precision in ("bf16-mixed", "fp16-mixed") and full
+    weight_bytes = weight_bytes_per_parameter(run.precision) if full else FP32_BYTES
+    state_bytes = run.optimizer_state_bytes_per_parameter
     per_parameter = 2 * state_bytes + (8 if has_master else weight_bytes) + 2 + 2 + weight_bytes
+    foreach = run.optimizer_implementation == "foreach"
     passes = constants.FOREACH_OPTIMIZER_PASSES if foreach else 1.0
-    return num_parameters * per_parameter * passes / shards / bandwidth
+    shards = run.num_gpus if run.strategy.startswith("zero") else 1
+    return work.num_trainable_parameters * per_parameter * passes / shards / work.bandwidth
 
 
-def _assumptions(
-    *, strategy: Strategy, num_gpus: int, wide: bool, precision: Precision
-) -> tuple[str, ...]:
+def _assumptions(run: TimedRun, *, wide: bool) -> tuple[str, ...]:
     notes = [
         "Training steps only: no data loading, evaluation, saving or restarts.",
         "Packed sequences without padding.",
     ]
-    if num_gpus > 1 and strategy == "zero-3":
+    if run.num_gpus > 1 and run.strategy == "zero-3":
         notes.append(
             "ZeRO-3: both gathers and the scatter of every micro-batch are counted against the "
             "link; what compute hides is left out."
         )
-    if precision == "fp32":
+    if run.precision == "fp32":
         notes.append("FP32 matrix products run as TF32.")
     if wide:
         notes.append("Few published rows for this kind of set-up: the band is wide.")

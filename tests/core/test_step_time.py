@@ -20,6 +20,7 @@ from generator.core.model import (
     ShortConv,
 )
 from generator.core.step_time import StepTime, link_rate, peak_flops_per_second, step_time
+from generator.core.timed_run import TimedRun
 from tests.core.records import ATTENTION, LLAMA_8B
 
 H100 = Card(
@@ -60,7 +61,7 @@ def model(block: Block, *, count: int = 32, hidden: int = 4096, vocab: int = 128
 
 def timed(**changes: object) -> StepTime:
     arguments: dict[str, object] = {"model": LLAMA_8B, "card": H100, **changes}
-    return step_time(**arguments)  # type: ignore[arg-type]
+    return step_time(TimedRun(**arguments))  # type: ignore[arg-type]
 
 
 def rate(**changes: object) -> float:
