@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from generator.core import flops, oom, solve
+from generator.core import oom, solve
 from generator.core.band import band
 from generator.core.card import Card
 from generator.core.catalog import Catalog
@@ -56,7 +56,7 @@ from generator.core.request import (
     with_price,
 )
 from generator.core.run import Case, shard_divisor
-from generator.core.set_ups import SetUp, case_step, set_ups_that_fit
+from generator.core.set_ups import SetUp, case_flops, case_step, set_ups_that_fit
 from generator.core.units import GB
 
 OPERATIONS = (
@@ -181,17 +181,7 @@ def _throughput(request: Request, case: Case, dataset: Dataset) -> dict[str, Any
     """Speed, hours and money on the request's card; only FLOPs where a fact of the card is
     unknown.
     """
-    workload = case.workload
-    trains_head = case.lora.train_head and case.method != "full"
-    work = flops.training_flops(
-        model=case.model,
-        sequence_length=workload.sequence_length,
-        method=case.method,
-        lora_rank=case.lora.rank,
-        target_modules=case.lora.target_modules,
-        trains_head=trains_head,
-        activation_checkpointing=workload.activation_checkpointing,
-    )
+    work = case_flops(case)
     result: dict[str, Any] = {
         "tokens_per_second": None,
         "model_flops_per_token": str(round(work.model_flops)),
@@ -212,7 +202,7 @@ def _throughput(request: Request, case: Case, dataset: Dataset) -> dict[str, Any
         tokens_per_second_high=step.high * case.num_gpus,
         num_gpus=case.num_gpus,
         num_tokens=dataset.content_tokens,
-        num_processed_tokens=dataset.processed_tokens(workload.sequence_length),
+        num_processed_tokens=dataset.processed_tokens(case.workload.sequence_length),
         price_usd_per_hour=card.price_usd_per_hour,
         price_usd_per_hour_high=card.price_usd_per_hour_high,
         price_date=card.price_date,

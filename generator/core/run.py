@@ -110,6 +110,11 @@ class Case:
         return self.optimizer.in_backward or self.optimizer_implementation == "in-backward"
 
     @property
+    def trains_head(self) -> bool:
+        """The head is trained beside the adapters."""
+        return self.lora.train_head and self.method != "full"
+
+    @property
     def zero_stage(self) -> int:
         """What is sharded: 0 nothing, 1 optimizer states and master, 2 also gradients, 3 also
         weights.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from generator.core import time_constants
+from generator.core import flops, time_constants
 from generator.core.card import Card
 from generator.core.cost import SECONDS_PER_HOUR
 from generator.core.errors import TrainfitError
@@ -27,6 +27,23 @@ class SetUp:
     hours: float | None
     usd_per_hour: float | None
     usd: float | None
+
+
+def case_flops(case: Case) -> flops.TrainingFlops:
+    """FLOPs per token of a case's training step.
+
+    Shape: forward, backward and recomputed.
+    Source: `flops.training_flops`.
+    """
+    return flops.training_flops(
+        model=case.model,
+        sequence_length=case.workload.sequence_length,
+        method=case.method,
+        lora_rank=case.lora.rank,
+        target_modules=case.lora.target_modules,
+        trains_head=case.trains_head,
+        activation_checkpointing=case.workload.activation_checkpointing,
+    )
 
 
 def case_step(case: Case, card: Card) -> StepTime:
@@ -59,7 +76,7 @@ def case_step(case: Case, card: Card) -> StepTime:
         target_modules=case.lora.target_modules,
         adapter_dtype=case.lora.adapter_dtype,
         adapter_dropout=case.lora.dropout,
-        trains_head=case.lora.train_head and case.method != "full",
+        trains_head=case.trains_head,
         optimizer_state_bytes_per_parameter=state.optimizer_states / trained,
         optimizer_implementation=case.optimizer_implementation,
         software=time_constants.SOFTWARE_BY_STACK.get(case.stack.id, time_constants.EAGER),
