@@ -547,13 +547,6 @@ def parse(
     num_gpus = filled["num_gpus"]
     count = 1 if num_gpus is None else _integer("num_gpus", num_gpus)
     num_gpus = None if num_gpus is None else count
-    if strategy == "single" and count != 1:
-        raise TrainfitError(
-            "unsupported-combination",
-            "num_gpus",
-            f"Strategy single evaluates one GPU, but num_gpus is {count}; "
-            "use ddp, zero-1, zero-2 or zero-3 for several.",
-        )
     card, card_named = _card(filled["card"], catalog)
     optimizer = catalog.optimizer(_name("optimizer", filled["optimizer"]))
     case = Case(
@@ -581,20 +574,7 @@ def parse(
             loss=_choice("loss", filled["loss"]),  # type: ignore[arg-type]
         ),
     )
-    if case.steps_in_backward and case.workload.gradient_accumulation_steps > 1:
-        raise TrainfitError(
-            "unsupported-combination",
-            "gradient_accumulation_steps",
-            f"{optimizer.name} updates during backward and cannot accumulate gradients over "
-            f"{case.workload.gradient_accumulation_steps} steps; use 1.",
-        )
-    if strategy.startswith("zero") and not optimizer.shards_with_zero:
-        raise TrainfitError(
-            "unsupported-combination",
-            "strategy",
-            f"{optimizer.name} works on whole gradient matrices, which no GPU of a {strategy} run "
-            "has; use strategy single or ddp, or another optimizer.",
-        )
+    _refuse_conflicts(case)
     targets = lora.target_modules
     filled |= {
         "model": model_named,
@@ -621,6 +601,32 @@ def parse(
         filled=filled,
         notes=tuple(notes),
     )
+
+
+def _refuse_conflicts(case: Case) -> None:
+    """Settings that are sound alone and cannot go together."""
+    if case.strategy == "single" and case.num_gpus != 1:
+        raise TrainfitError(
+            "unsupported-combination",
+            "num_gpus",
+            f"Strategy single evaluates one GPU, but num_gpus is {case.num_gpus}; "
+            "use ddp, zero-1, zero-2 or zero-3 for several.",
+        )
+    steps = case.workload.gradient_accumulation_steps
+    if case.steps_in_backward and steps > 1:
+        raise TrainfitError(
+            "unsupported-combination",
+            "gradient_accumulation_steps",
+            f"{case.optimizer.name} updates during backward and cannot accumulate gradients over "
+            f"{steps} steps; use 1.",
+        )
+    if case.strategy.startswith("zero") and not case.optimizer.shards_with_zero:
+        raise TrainfitError(
+            "unsupported-combination",
+            "strategy",
+            f"{case.optimizer.name} works on whole gradient matrices, which no GPU of a "
+            f"{case.strategy} run has; use strategy single or ddp, or another optimizer.",
+        )
 
 
 def _own_defaults(stack: Stack, given: Mapping[str, object], method: str) -> str:
