@@ -12,8 +12,8 @@ const MAX_SHOWN = 60;
  * @param {string} settings.describedBy id of its help line
  * @param {() => {value: string, label: string, detail: string, search: string}[]} settings.options
  * @param {(typed: string) => (object|null)} [settings.extra] an option made from what is typed,
- *   such as a parameter count: `{value, label, detail}`
- * @param {boolean} [settings.isExtraLast] whether a match goes before that option
+ *   such as a parameter count: `{value, label, detail}`; it goes before all others, or with
+ *   `isAfterWhole` behind those that have what is typed as whole words
  * @param {(option: object) => number} [settings.distance] orders what matches equally well
  * @param {(value: unknown) => void} settings.onChoose
  * @param {(typed: string) => void} settings.onMiss told what was typed and is nothing
@@ -22,8 +22,7 @@ export function combobox({
   id,
   describedBy,
   options,
-  extra,
-  isExtraLast = false,
+  extra = () => null,
   distance = () => 0,
   onChoose,
   onMiss,
@@ -80,11 +79,14 @@ export function combobox({
   const open = (query) => {
     const words = wordsOf(query);
     const found = options().filter(({ search }) => holds(search, words));
-    const farness = (option) => (isWhole(option.search, words) ? 0 : 1000) + distance(option);
+    const isClose = (option) => isWhole(option.search, words);
+    const farness = (option) => (isClose(option) ? 0 : 1000) + distance(option);
     if (words.length > 0) found.sort((left, right) => farness(left) - farness(right));
-    const made = [extra?.(query) ?? []].flat();
-    const listed = found.slice(0, MAX_SHOWN);
-    shown = isExtraLast ? [...listed, ...made] : [...made, ...listed];
+    shown = found.slice(0, MAX_SHOWN);
+    const made = extra(query);
+    if (made !== null) {
+      shown.splice(made.isAfterWhole ? shown.filter(isClose).length : 0, 0, made);
+    }
     const rows = shown.map((option, index) => {
       const row = el(
         "li",

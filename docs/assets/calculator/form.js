@@ -298,11 +298,17 @@ export async function buildForm({ catalogue, onChange, importer }) {
   }));
   cardOptions.push({ value: null, label: "No card", detail: "bytes only", search: "no card none" });
   const sizeOption = (typed) => {
-    const match = /^\s*([0-9]{1,4})\s*(?:gb)?\s*$/i.exec(typed);
+    const match = /^\s*([0-9]{1,4})\s*(gi?b)?\s*$/i.exec(typed);
     const size = match === null ? undefined : parseValue(FIELDS["card.memory_gb"], match[1]);
     return size === undefined
       ? null
-      : { value: { memory_gb: size }, label: ownCardName(size), detail: "no speed, no list price" };
+      : {
+          value: { memory_gb: size },
+          label: ownCardName(size),
+          detail: "no speed, no list price",
+          // 4090 is the name of a card before it is a size.
+          isAfterWhole: match[2] === undefined,
+        };
   };
   const nameOf = (entries, id) => entries.find((entry) => entry.value === id)?.label ?? id;
 
@@ -344,11 +350,9 @@ export async function buildForm({ catalogue, onChange, importer }) {
             state["card.memory_gb"] === null
               ? nameOf(cardOptions, id)
               : ownCardName(state["card.memory_gb"]),
-          // 4090 is the name of a card before it is a size.
           {
             options: () => cardOptions,
             extra: sizeOption,
-            isExtraLast: true,
             remedy: "Type the card's size in GB.",
           },
         ),
