@@ -178,11 +178,11 @@ def new_model(
     lines = [
         "#:schema ../schema/model.schema.json",
         f"id = {toml_value(model_id(hugging_face))}",
-        "# FILL: check name, family and developer; look up the month of release and the license.",
+        "# FILL: check name and family; look up developer, month of release and license.",
         f"name = {toml_value(name)}",
         f"hugging_face = {toml_value(hugging_face)}",
         f"family = {toml_value(_family(name))}",
-        f"developer = {toml_value(owner)}",
+        f'developer = "{FILL}"',
         f'released = "{FILL}"',
         f'license = "{FILL}"',
         "aliases = []",

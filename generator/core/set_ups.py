@@ -98,7 +98,12 @@ def set_ups_that_fit(case: Case, cards: Iterable[Card], *, num_tokens: int) -> t
     found: list[SetUp] = []
     totals: dict[int, int] = {}
     for card in cards:
-        counts = usable_counts(case.strategy, card)
+        # One GPU can be judged of any card, but nobody rents one of a rack.
+        counts = [
+            count
+            for count in usable_counts(case.strategy, card)
+            if count in card.allowed_gpu_counts
+        ]
         new = [count for count in counts if count not in totals]
         needs = peak_totals(case, [(case.strategy, count) for count in new])
         totals.update(zip(new, needs, strict=True))

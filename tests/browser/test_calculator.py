@@ -184,7 +184,7 @@ NAMES = [
     ("Model", "llama 3 8b", "Enter", "Llama 3 8B"),
     ("Model", "meta-llama/Llama-3.1-8B-Instruct", "Enter", "Llama 3.1 8B"),
     ("Model", "qwen 7b", "Tab", "Qwen 7B"),
-    ("Model", "13b", "Enter", "13,000,000,000 parameters"),
+    ("Model", "13b", "Enter", "13,000,000,000 parameters, typical shape"),
 ]
 """What is typed into which list, the key that ends it, and what stands there then."""
 

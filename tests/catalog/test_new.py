@@ -103,7 +103,7 @@ def test_uncommenting_the_published_total_is_enough(root: Path) -> None:
         for line in text.replace("num_parameters = 0", f"num_parameters = {counted}").splitlines()
         if not line.startswith(("# FILL: ", "# Only", "# Where"))
     )
-    text = text.replace('developer = "test"', 'developer = "Test"')
+    text = text.replace('developer = "FILL"', 'developer = "Test"')
     (root / "models" / "test-3b.toml").write_text(text, encoding="utf-8")
     assert [str(problem) for problem in check(root, today=TODAY)] == []
     assert load_catalog(root).models["test-3b"].expected is not None

@@ -319,8 +319,8 @@ export async function buildForm({ catalogue, onChange, importer }) {
         ? null
         : {
             value: { num_parameters: value },
-            label: `${count(value)} parameters`,
-            detail: "no shape: a typical one",
+            label: describeOwnModel({ num_parameters: value }),
+            detail: "",
           };
     };
     const labelOf = (model) =>

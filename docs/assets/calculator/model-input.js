@@ -21,7 +21,7 @@ export function parseParameterCount(text) {
 /** A short name for a model that is not in the catalog. */
 export function describeOwnModel(model) {
   if (model.num_parameters !== undefined) {
-    return `${model.num_parameters.toLocaleString("en")} parameters`;
+    return `${model.num_parameters.toLocaleString("en")} parameters, typical shape`;
   }
   const { config } = model;
   const name = config._name_or_path || config.architectures?.[0] || config.model_type;
