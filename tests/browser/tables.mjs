@@ -99,6 +99,31 @@ const scenarios = {
     });
   },
 
+  /** How far below the window's top an address of a section leads, afresh and within the page. */
+  async section_address() {
+    const tops = {};
+    for (const width of [1280, 390]) {
+      tops[width] = await withPage(
+        async (page) => {
+          const path = `models/${parameters.model}/`;
+          const top = async () => {
+            await page.waitForLoadState("networkidle");
+            return page.evaluate((id) => document.getElementById(id).getBoundingClientRect().top, parameters.section);
+          };
+          await page.goto(address(`${path}#${parameters.section}`));
+          const afresh = await top();
+          await page.goto(address(path));
+          const link = page.locator(`a[href="#${parameters.section}"]:visible`).first();
+          await link.click();
+          await page.waitForFunction((id) => location.hash === `#${id}`, parameters.section);
+          return [afresh, await top()];
+        },
+        { context: { viewport: { width, height: 844 } } },
+      );
+    }
+    return tops;
+  },
+
   /** Addresses of no row, one with an optimizer that the script draws, then of a row. */
   async missing_row() {
     return withPage(async (page, record) => {

@@ -74,6 +74,17 @@ def test_an_address_of_another_optimizer_s_row_shows_and_marks_it(
     assert_quiet(result, site_url)
 
 
+@pytest.mark.in_firefox
+def test_an_address_of_a_section_leads_to_its_heading(browse: RunNode, site_url: str) -> None:
+    result = browse(
+        SCRIPT, scenario="section_address", url=site_url, model=MODEL, section="longest-sequence"
+    )
+
+    for tops in result.values():
+        # The heading stands below the site's own head, and nothing else is above it.
+        assert all(40 < top < 100 for top in tops), result
+
+
 def test_an_address_of_no_row_is_told(browse: RunNode, site_url: str) -> None:
     rows = ["full--adamw--zero-3--h1000-sxm-80gb", "full--lion-8bit--zero-2--no-card"]
     row = "full--adamw--zero-3--h100-sxm-80gb"
