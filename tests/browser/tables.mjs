@@ -142,10 +142,14 @@ const scenarios = {
   /** The home page's question, typed as people type it. */
   async picker() {
     return withPage(async (page, record) => {
+      await page.setViewportSize({ width: 360, height: 740 });
       await page.goto(address(""));
       const before = await page.innerText(".tf-picked");
       await page.focus(".tf-picker [name=card]");
       await page.waitForSelector(`.tf-picker option[value="${parameters.card}"]`, { state: "attached" });
+      const overflow = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
       await page.selectOption(".tf-picker [name=card]", parameters.card);
       await page.selectOption(".tf-picker [name=method]", parameters.method);
       await page.fill(".tf-picker [name=model]", parameters.unknown);
@@ -161,7 +165,7 @@ const scenarios = {
       await page.fill(".tf-picker [name=model]", parameters.typed);
       await page.press(".tf-picker [name=model]", "Enter");
       await page.waitForSelector(".tf-target");
-      return { before, offered, chosen, url: page.url(), marked: await page.innerText("tr.tf-target"), ...record };
+      return { before, overflow, offered, chosen, url: page.url(), marked: await page.innerText("tr.tf-target"), ...record };
     });
   },
 

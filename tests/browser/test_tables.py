@@ -207,6 +207,7 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
 
     before = ask(model=MODEL, method="qlora", card="rtx-4090-24gb")
     assert f"{before['per_gpu']['total'] / 1e9:.1f} GB per GPU" in result["before"]
+    assert result["overflow"] == 0, "the names of all cards, on a phone"
     assert "Qwen3 8B" in result["offered"]
     assert result["chosen"] == "qwen3-4b"
     assert result["url"] == f"{site_url}models/llama-3.3-70b/#full--adamw--zero-3--b200-sxm-180gb"
