@@ -170,6 +170,26 @@ def test_torchtune_names_builder_recipe_and_loss() -> None:
 
 
 @pytest.mark.parametrize(
+    ("tool", "also"),
+    [
+        ("axolotl", ""),
+        ("llama-factory", "chat template, "),
+        ("torchtune", ""),
+        ("trl", ""),
+    ],
+)
+def test_every_placeholder_is_named(tool: str, also: str) -> None:
+    full = export(tool)["notes"][0]
+    lora = export(tool, method="lora", lora={"dropout": True})["notes"][0]
+
+    start = f"Model repository, {also}data set, learning rate"
+    assert full == f"{start} and output folder are placeholders: set your own."
+    assert lora == (
+        f"{start}, output folder, LoRA alpha and dropout rate are placeholders: set your own."
+    )
+
+
+@pytest.mark.parametrize(
     ("tool", "fields", "words"),
     [
         pytest.param("axolotl", {}, "master only under DeepSpeed", id="no-master"),

@@ -105,7 +105,11 @@ def test_an_axolotl_file() -> None:
     )
     assert not {"adapter", "lora_r", "bf16", "optimizer"} & set(found["ignored"])
     assert {"strategy", "precision", "lora.adapter_dtype"} <= set(found["implied"])
-    assert found["notes"] == []
+    (note,) = found["notes"]
+    assert note == (
+        "NousResearch/Meta-Llama-3.1-8B-Instruct is counted as Llama 3.1 8B, of the same shape; an "
+        "export names meta-llama/Llama-3.1-8B."
+    )
 
 
 LLAMA_FACTORY = """\
@@ -443,6 +447,34 @@ def test_models_are_found_by_their_repository(name: str, model: str) -> None:
     found = recognise(f"base_model: {name}\nmicro_batch_size: 1\n")
 
     assert found["recognised"]["model"] == model
+
+
+@pytest.mark.parametrize(
+    ("lines", "exported"),
+    [
+        ("base_model: Qwen/Qwen2.5-7B", "Qwen/Qwen2.5-7B-Instruct"),
+        ("base_model: Qwen/Qwen2.5-7B-Instruct", None),
+        ("base_model: qwen/qwen2.5-7b-instruct/", None),
+        ("base_model: /data/models/Qwen3-8B/", "Qwen/Qwen3-8B"),
+        (
+            "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\ntemplate: llama3",
+            "meta-llama/Meta-Llama-3-8B",
+        ),
+        (
+            "model: {_component_: torchtune.models.qwen2_5.qwen2_5_7b_instruct}",
+            "qwen2_5_7b_base",
+        ),
+        ("model: {_component_: torchtune.models.qwen2_5.lora_qwen2_5_7b_base}", None),
+    ],
+)
+def test_another_checkpoint_than_an_export_names_is_said(lines: str, exported: str | None) -> None:
+    notes = [note for note in recognise(f"{lines}\n")["notes"] if "is counted as" in note]
+
+    if exported is None:
+        assert notes == []
+    else:
+        (note,) = notes
+        assert note.endswith(f", of the same shape; an export names {exported}.")
 
 
 def test_an_unknown_model_is_said_and_listed() -> None:

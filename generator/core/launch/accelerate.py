@@ -5,7 +5,7 @@ Names as in accelerate 1.15.
 
 from generator.core.launch import TOOLS, deepspeed
 from generator.core.launch.reading import Reading
-from generator.core.launch.records import DATASET_NOTE, Launch, LaunchFile, Plan, common_notes
+from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes
 from generator.core.launch.trainer import (
     STRATEGY_OF_STAGE,
     check_optimizer,
@@ -173,7 +173,7 @@ def export(plan: Plan) -> Launch:
     )
     notes = [
         silent,
-        *(each for each in common_notes(plan) if each != DATASET_NOTE),
+        *common_notes(plan),
         *sharding_notes(plan),
     ]
     if not plan.is_adapter:

@@ -162,8 +162,10 @@ def export(plan: Plan) -> Launch:
     """
     check_optimizer(plan, TOOLS["deepspeed"])
     case = plan.case
-    notes = [each for each in common_notes(plan) if "placeholders" not in each]
-    notes.insert(0, f"DeepSpeed's file says nothing about the model: {IGNORED_HERE}.")
+    notes = [
+        f"DeepSpeed's file says nothing about the model: {IGNORED_HERE}.",
+        *common_notes(plan),
+    ]
     if case.optimizer.id not in _OPTIMIZERS:
         notes.append(
             f"DeepSpeed does not make {case.optimizer.name} itself: create it in your script."

@@ -2,7 +2,7 @@
 
 from generator.core.launch import TOOLS, accelerate, deepspeed
 from generator.core.launch.reading import Reading
-from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes
+from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes, placeholder_note
 from generator.core.launch.trainer import (
     LEARNING_RATES,
     LORA_DROPOUT,
@@ -163,7 +163,7 @@ def export(plan: Plan) -> Launch:
     """
     case = plan.case
     workload = case.workload
-    notes = common_notes(plan)
+    notes = [placeholder_note(plan, "chat template"), *common_notes(plan)]
     if workload.activation_checkpointing == "selective":
         notes.append("LLaMA-Factory checkpoints whole blocks, which needs less than selective.")
     attentions = {"flash_attention_2": "fa2", "sdpa": "sdpa", "eager": "disabled"}

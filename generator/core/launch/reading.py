@@ -214,6 +214,22 @@ class Reading:
             )
         else:
             self.say("model", found)
+            self.counted_as(name, found, self.catalog.models[found].hugging_face)
+
+    def counted_as(self, name: str, model: str, exported: str) -> None:
+        """Notes that an export names another checkpoint than the file.
+
+        Args:
+            name: As in the file.
+            model: The catalog's id that it was taken for.
+            exported: What an export names in its place.
+        """
+        written = name.strip().rstrip("/")
+        if written.lower() != exported.lower():
+            self.notes.append(
+                f"{written[:80]} is counted as {self.catalog.models[model].name}, of the same "
+                f"shape; an export names {exported}."
+            )
 
     def optimizer(self, name: str, path: tuple[str, ...]) -> None:
         """The optimizer by its id or the name that a tool gives it.

@@ -11,7 +11,6 @@ Half = Literal["bf16", "fp16"]
 """The 16-bit format of a run."""
 
 PLACEHOLDER_MODEL = "path/to/your-model"
-DATASET_NOTE = "Data set, learning rate and output folder are placeholders: set your own."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +83,28 @@ class Plan:
         return sorted(named)
 
 
+def placeholder_note(plan: Plan, *own: str) -> str:
+    """What is written and the request does not say, for the tools whose file trains by itself.
+
+    Args:
+        plan: What is written.
+        own: Placeholders of this tool alone, in words.
+    """
+    names = ["Model repository", *own, "data set", "learning rate", "output folder"]
+    if plan.is_adapter:
+        names.append("LoRA alpha")
+        if plan.case.lora.dropout:
+            names.append("dropout rate")
+    return f"{', '.join(names[:-1])} and {names[-1]} are placeholders: set your own."
+
+
 def common_notes(plan: Plan) -> list[str]:
     """What holds for every tool.
 
     Args:
         plan: What is written.
     """
-    notes = [DATASET_NOTE]
+    notes: list[str] = []
     if plan.model_id is None:
         notes.append(f"The model has no name in the catalog: replace {PLACEHOLDER_MODEL}.")
     if plan.card is not None and not plan.card.supports_bf16 and plan.case.precision != "fp32":

@@ -2,7 +2,7 @@
 
 from generator.core.launch import TOOLS
 from generator.core.launch.reading import Reading
-from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes
+from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes, placeholder_note
 from generator.core.launch.trainer import (
     LEARNING_RATES,
     LORA_DROPOUT,
@@ -209,7 +209,7 @@ def export(plan: Plan) -> Launch:
     if workload.loss == "fused":
         raise refuse("loss", "torchtune 0.6 has no fused loss; use chunked.")
     package, builder, tokenizer, model_type = known
-    notes = common_notes(plan)
+    notes = [placeholder_note(plan), *common_notes(plan)]
     if workload.activation_checkpointing == "selective":
         notes.append("Written as full checkpointing, which needs less than selective.")
     if workload.attention == "eager":
@@ -294,6 +294,7 @@ def _read_model(reading: Reading) -> None:
     model = builders.get(plain)
     if model is not None and model in reading.catalog.models:
         reading.say("model", model)
+        reading.counted_as(plain, model, _MODELS[model][1])
     elif component:
         reading.used.discard(("model", "_component_"))
         reading.notes.append(f'The catalog has no model "{name[:80]}": choose one.')

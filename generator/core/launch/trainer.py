@@ -50,7 +50,7 @@ LORA_DROPOUT = 0.05
 """What is written where the request says that there is dropout, as PEFT's examples have it."""
 
 LEARNING_RATES = {"full": 2e-5, "lora": 2e-4, "qlora": 2e-4}
-"""Placeholders of the usual size (`records.DATASET_NOTE`); memory does not depend on them."""
+"""Placeholders of the usual size (`records.placeholder_note`); memory does not depend on them."""
 
 
 def refuse(field: str, message: str) -> TrainfitError:

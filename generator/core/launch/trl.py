@@ -2,7 +2,7 @@
 
 from generator.core.launch import TOOLS, accelerate
 from generator.core.launch.reading import Reading
-from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes
+from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes, placeholder_note
 from generator.core.launch.trainer import (
     LEARNING_RATES,
     LORA_DROPOUT,
@@ -124,7 +124,7 @@ def export(plan: Plan) -> Launch:
     """
     case = plan.case
     workload = case.workload
-    notes = common_notes(plan)
+    notes = [placeholder_note(plan), *common_notes(plan)]
     checkpointing = workload.activation_checkpointing
     keys: dict[str, Value] = {
         "model_name_or_path": plan.model_name,
