@@ -1,6 +1,7 @@
 """Launch files as people have them: what is filled in, what is listed, what is refused."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from generator.core.launch.yaml_reader import MAX_CHARACTERS
 from generator.load import load_catalog
 
 CATALOG = load_catalog()
+PAGE = Path(__file__).resolve().parents[2] / "docs/explain/out-of-memory.md"
 
 
 def recognise(text: str) -> dict[str, Any]:
@@ -490,7 +492,7 @@ def test_an_unknown_model_is_said_and_listed() -> None:
     [
         pytest.param("a: 1\nb: 2\n", "bad-file", "text", id="no-tool"),
         pytest.param("", "bad-file", "text", id="empty"),
-        pytest.param("just words", "bad-file", "line 1", id="words"),
+        pytest.param("base_model: a\njust words", "bad-file", "line 2", id="words"),
         pytest.param('{"zero_optimization": ', "bad-json", "text", id="half-json"),
         pytest.param("{" * 100_000, "bad-json", "text", id="deep-json"),
         pytest.param('{"a":' * 50_000 + "1" + "}" * 50_000, "input-too-large", "text", id="long"),
@@ -548,6 +550,54 @@ def test_malformed_operations(request_: dict[str, object], code: str, field: str
         answer(request_, CATALOG)
 
     assert (caught.value.code, caught.value.field) == (code, field)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.83 GiB. GPU 0 has a "
+            "total capacity of 79.11 GiB of which 5.91 GiB is free.",
+            id="cuda",
+        ),
+        pytest.param(
+            "Traceback (most recent call last):\n"
+            '  File "train.py", line 9, in <module>\n'
+            "torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB",
+            id="hip-traceback",
+        ),
+        pytest.param("RuntimeError: CUDA error: out of memory\n", id="driver"),
+        pytest.param("CUDA out of memory.", id="short"),
+    ],
+)
+def test_an_out_of_memory_message_is_sent_to_its_page(text: str) -> None:
+    title = PAGE.read_text("utf-8").split("title: ")[1]
+
+    with pytest.raises(TrainfitError, match="is an out-of-memory message") as caught:
+        recognise(text)
+
+    assert (caught.value.code, caught.value.field) == ("bad-file", "text")
+    assert f'"{title.splitlines()[0]}"' in caught.value.message
+
+
+def test_a_file_that_speaks_of_memory_is_a_file() -> None:
+    found = recognise("# out of memory above 4096\nbase_model: a\nsequence_len: 4096\n")
+
+    assert found["tool"] == "axolotl"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["hello", "just words", "meta-llama/Llama-3.1-8B", "trl sft --num_train_epochs 3", "a\nb", " "],
+)
+def test_words_are_told_what_the_field_takes(text: str) -> None:
+    with pytest.raises(TrainfitError, match="launch file of a training") as caught:
+        recognise(text)
+
+    assert (caught.value.code, caught.value.field) == ("bad-file", "text")
+    assert "config.json" in caught.value.message
+    assert "number of parameters" in caught.value.message
+    assert "Line" not in caught.value.message
 
 
 HOSTILE_KEYS = st.sampled_from(

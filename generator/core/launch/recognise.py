@@ -39,6 +39,7 @@ _CONFIG_KEYS = (
     "transformers_version",
     "vocab_size",
 )
+_OUT_OF_MEMORY = ("out of memory", "outofmemory")
 _SCALES = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}
 
 
@@ -199,6 +200,30 @@ def read_keys(text: str, catalog: Catalog) -> Found:
     )
 
 
+def _told_better(text: str, problem: TrainfitError) -> TrainfitError:
+    """The error for a text that is no file at all, in other words than those of a broken file.
+
+    Args:
+        text: What was pasted.
+        problem: What reading it as a file has ended with.
+    """
+    if problem.code == "bad-file" and any(words in text.lower() for words in _OUT_OF_MEMORY):
+        return TrainfitError(
+            "bad-file",
+            "text",
+            'This is an out-of-memory message, not a file: the page "Why it ran out of memory" '
+            "reads it.",
+        )
+    if problem.code == "bad-file" and ":" not in text:
+        return TrainfitError(
+            "bad-file",
+            "text",
+            "This is no file: paste the whole launch file of a training tool or a config.json, or "
+            "type a number of parameters such as 13B.",
+        )
+    return problem
+
+
 def recognise(text: object, catalog: Catalog) -> dict[str, Any]:
     """The request fields that a pasted text gives, and what of it was not used.
 
@@ -226,7 +251,10 @@ def recognise(text: object, catalog: Catalog) -> dict[str, Any]:
             notes=[],
         )
     else:
-        found = read_keys(text, catalog)
+        try:
+            found = read_keys(text, catalog)
+        except TrainfitError as problem:
+            raise _told_better(text, problem) from None
     fields = found.fields
     implied = found.implied
     if found.carried is not None:
