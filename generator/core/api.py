@@ -7,13 +7,15 @@ A request is an object with `op`, the operation, and its fields:
   `price_usd_per_hour` in place of the card's own.
 - `grid`: a request's fields and `cards`, a list of ids. `curve`: also `sequence_lengths`.
 - `page`: `estimate`, `grid` and `curve` at once, with the fields of all three.
-- `export`: also `tool`, an id of `launch.TOOLS`. Gives `files` (`filename`, `text`), the `command`
-  that starts the run, and `notes` on what the tool does otherwise.
+- `export`: also `tool`, an id of `launch.TOOLS`, and `dataset` for its `epochs` and `packing`.
+  Gives `files` (`filename`, `text`), the `command` that starts the run, and `notes` on what the
+  tool does otherwise.
 - `decode`: also `message`, an out-of-memory error of that run. Gives its sizes (`message`), the
   tensors that the failed request can be (`candidates`), and `observations`.
 - `recognise`: only `text`, a launch file, a config.json or a parameter count. Gives `tool` (what
-  it was taken for), `recognised` (fields of a request), `implied` (those of them that the file
-  leaves to the tool's defaults), `ignored` (its other keys) and `notes`.
+  it was taken for), `recognised` (fields of a request), `dataset` (`epochs` and `packing` as far as
+  the file has them, to stand beside a size), `implied` (those of both that the file leaves to the
+  tool's defaults), `ignored` (its other keys) and `notes`.
 - `describe`: nothing else. Gives everything that builds a form.
 """
 
@@ -82,7 +84,7 @@ OWN_FIELDS: Mapping[str, tuple[str, ...]] = {
     "curve": ("sequence_lengths",),
     "solve": ("dataset", "price_usd_per_hour"),
     "page": ("dataset", "price_usd_per_hour", "cards", "sequence_lengths"),
-    "export": ("tool",),
+    "export": ("tool", "dataset"),
     "decode": ("message",),
 }
 """What an operation takes beside the fields of a request."""
@@ -462,12 +464,12 @@ def _best(
     }
 
 
-def _export(request: Request, catalog: Catalog, tool: object) -> dict[str, Any]:
+def _export(request: Request, catalog: Catalog, tool: object, dataset: Dataset) -> dict[str, Any]:
     # Imported here: the browser compiles the writers when someone first exports.
     from generator.core.launch.export import export
 
     case = _settle(request)
-    launch = export(request, tool, num_gpus=case.num_gpus, catalog=catalog)
+    launch = export(request, tool, num_gpus=case.num_gpus, dataset=dataset, catalog=catalog)
     return {
         "tool": tool,
         "num_gpus": case.num_gpus,
@@ -553,7 +555,7 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
     if operation == "recognise":
         return _recognise(fields, catalog)
     own = {name: fields.pop(name, None) for name in OWN_FIELDS[operation]}
-    dataset = parse_dataset(own.get("dataset"))
+    dataset = parse_dataset(own.get("dataset"), is_counted=operation != "export")
     request = parse(fields, catalog, beside=("op", *own))
     request = with_price(request, own.get("price_usd_per_hour"))
     if operation == "estimate":
@@ -565,7 +567,7 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
     if operation == "solve":
         return _solve(request, catalog, dataset)
     if operation == "export":
-        return _export(request, catalog, own["tool"])
+        return _export(request, catalog, own["tool"], dataset)
     if operation == "decode":
         return _decode(request, own["message"])
     return {

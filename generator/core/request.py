@@ -432,11 +432,12 @@ def _card(value: object, catalog: Catalog) -> tuple[Card | None, object]:
     return replace(card, memory_usable_bytes=left), {**named, "reserved_gb": reserved}
 
 
-def parse_dataset(value: object) -> Dataset:
-    """The data set that hours and money are asked for.
+def parse_dataset(value: object, *, is_counted: bool = True) -> Dataset:
+    """The data set that hours and money are asked for, or that a launch file is written for.
 
     Args:
         value: An object with fields of `DATASET_DEFAULTS`, or None.
+        is_counted: Hours follow from it, so that padding needs the number of samples.
 
     Raises:
         TrainfitError: a field that is unknown, of the wrong type or out of range; two sizes; or a
@@ -458,8 +459,8 @@ def parse_dataset(value: object) -> Dataset:
             "A data set has num_tokens, or num_samples with tokens_per_sample; give one of the "
             "two.",
         )
-    if not has_samples and (has_length or not packing):
-        reason = "A mean length goes with" if packing else "Padding depends on"
+    if not has_samples and (has_length or (is_counted and not packing)):
+        reason = "A mean length goes with" if has_length else "Padding depends on"
         raise TrainfitError(
             "missing-field",
             "dataset.num_samples",

@@ -15,6 +15,7 @@ import {
   formatValue,
   parseValue,
   toCostRequest,
+  toExportRequest,
   toRequest,
   withChanges,
 } from "../../docs/assets/calculator/state.js";
@@ -241,6 +242,16 @@ test("a data set is its tokens or its samples, whichever was given last", () => 
   const again = withChanges(whole, { "dataset.num_tokens": 7e6, "dataset.epochs": 3 });
   assert.deepEqual(cost(again).dataset, { num_tokens: 7e6, epochs: 3 });
   assert.equal(cost(withChanges(whole, { card: null })).price, undefined);
+});
+
+test("a launch file has epochs and packing, and gives them back", () => {
+  const state = withChanges(defaultState(), { "dataset.epochs": 3, "dataset.packing": false });
+  const { dataset } = toExportRequest(state);
+  assert.deepEqual(dataset, { epochs: 3, packing: false });
+  assert.deepEqual(withChanges(defaultState(), changesOf({ dataset })), state);
+  assert.deepEqual(changesOf({ dataset: {} }), {});
+  const third = withChanges(state, changesOf({ dataset: { epochs: 1 / 3 } }));
+  assert.deepEqual(decode(encode(third)).state, third);
 });
 
 test("one GPU is what strategy single means", () => {

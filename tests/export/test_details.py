@@ -26,8 +26,11 @@ HEADS = {
 def read(tool: str, lines: str) -> dict[str, Any]:
     found = answer({"op": "recognise", "text": HEADS[tool] + lines + "\n"}, CATALOG)
     assert found["tool"] == {"peft": "trl"}.get(tool, tool)
-    lora = found["recognised"].pop("lora", {})
-    found["recognised"] |= {f"lora.{name}": value for name, value in lora.items()}
+    for group, fields in (
+        ("lora", found["recognised"].pop("lora", {})),
+        ("dataset", found["dataset"]),
+    ):
+        found["recognised"] |= {f"{group}.{name}": value for name, value in fields.items()}
     return found
 
 
@@ -70,6 +73,18 @@ def read(tool: str, lines: str) -> dict[str, Any]:
         ("axolotl", "optimizer: adamw_anyprecision", {"optimizer": "adamw"}),
         ("axolotl", "optimizer: ao_adamw_4bit", {"optimizer": "ao-adamw-4bit"}),
         ("axolotl", "gradient_checkpointing: false", {"activation_checkpointing": "none"}),
+        ("axolotl", "num_epochs: 2", {"dataset.epochs": 2, "dataset.packing": False}),
+        ("axolotl", "sample_packing: true", {"dataset.epochs": 1, "dataset.packing": True}),
+        ("llama-factory", "num_train_epochs: 3.0", {"dataset.epochs": 3}),
+        ("llama-factory", "neat_packing: true", {"dataset.packing": True}),
+        ("llama-factory", "neat_packing: false\npacking: true", {"dataset.packing": True}),
+        ("llama-factory", "stage: pt", {"dataset.epochs": 3, "dataset.packing": True}),
+        ("trl", "num_train_epochs: 0.5", {"dataset.epochs": 0.5, "dataset.packing": False}),
+        ("trl", "num_train_epochs: '2'\nmax_steps: -1", {"dataset.epochs": 2}),
+        ("trl", "num_train_epochs: auto\npacking: true", {"dataset.epochs": 3}),
+        ("torchtune", "epochs: 4\nmax_steps_per_epoch: null", {"dataset.epochs": 4}),
+        ("torchtune", "dataset: {packed: true}", {"dataset.epochs": None, "dataset.packing": True}),
+        ("deepspeed", "", {"dataset.epochs": None, "dataset.packing": None}),
         ("llama-factory", "", {"method": "lora", "lora.rank": 8, "precision": "fp32"}),
         ("llama-factory", "bf16: false", {"method": "lora", "precision": "fp32"}),
         ("llama-factory", "finetuning_type: full\nbf16: true", {"precision": "amp"}),
@@ -211,6 +226,8 @@ def test_what_keys_say(tool: str, lines: str, fields: dict[str, object]) -> None
         ("trl", "load_in_4bit: true", "trains nothing", None),
         ("trl", "attn_implementation: paged", "not modelled", "attn_implementation"),
         ("trl", "activation_offloading: true", "offload", "activation_offloading"),
+        ("trl", "max_steps: 100\nnum_train_epochs: 3", "max_steps ends", "num_train_epochs"),
+        ("torchtune", "epochs: 1\nmax_steps_per_epoch: 9", "max_steps_per_epoch ends", "epochs"),
         ("peft", "load_in_4bit: true\nbnb_4bit_quant_type: fp4", "FP4", None),
         ("peft", "bf16: true", "loaded in FP32", None),
         ("peft", "use_dora: true", "DoRA", None),
@@ -275,6 +292,9 @@ def test_what_the_estimate_cannot_follow_is_noted(
         ("adapter: lora\nlora_dropout: much", "lora_dropout"),
         ("adapter: lora\nload_in_4bit: 3", "load_in_4bit"),
         ("optimizer: 3", "optimizer"),
+        ("num_epochs: many", "num_epochs"),
+        ("num_epochs: true", "num_epochs"),
+        ("sample_packing: some", "sample_packing"),
     ],
 )
 def test_values_of_the_wrong_type_are_refused_by_their_key(lines: str, key: str) -> None:
@@ -282,6 +302,22 @@ def test_values_of_the_wrong_type_are_refused_by_their_key(lines: str, key: str)
         read("axolotl", lines)
 
     assert (caught.value.code, caught.value.field) == ("wrong-type", key)
+
+
+@pytest.mark.parametrize("epochs", ["1001", "1.0e-5", "1000000000000000000000", "'inf'", "'nan'"])
+def test_epochs_out_of_range_are_refused_by_their_key(epochs: str) -> None:
+    with pytest.raises(TrainfitError, match=r"should be 0\.001 to 1,000") as caught:
+        read("axolotl", f"num_epochs: {epochs}")
+
+    assert (caught.value.code, caught.value.field) == ("out-of-range", "num_epochs")
+
+
+@pytest.mark.parametrize("epochs", ["-1", "0", "'-1'"])
+def test_no_epochs_are_no_number_of_epochs(epochs: str) -> None:
+    found = read("trl", f"num_train_epochs: {epochs}")
+
+    assert "epochs" not in found["dataset"]
+    assert "num_train_epochs" in found["ignored"]
 
 
 def test_auto_leaves_precision_and_batch_to_the_trainer() -> None:

@@ -207,6 +207,8 @@ def test_every_placeholder_is_named(tool: str, also: str) -> None:
             "FSDP2 keeps one FP32 copy",
             id="fsdp2",
         ),
+        pytest.param("axolotl", {"attention": "eager"}, "attend to each other", id="axolotl-eager"),
+        pytest.param("llama-factory", {}, "neat_packing", id="llama-factory-packing"),
         pytest.param("axolotl", {"model": {"num_parameters": 10**9}}, "path/to", id="no-name"),
     ],
 )
@@ -332,6 +334,51 @@ def test_torchtune_alone_steps_inside_backward() -> None:
         export("trl", **fields)
     with pytest.raises(TrainfitError, match="only in full fine-tuning"):
         export("torchtune", method="lora", loss="chunked", **fields)
+
+
+@pytest.mark.parametrize(
+    ("tool", "epochs", "packing"),
+    [
+        ("axolotl", "num_epochs", "sample_packing"),
+        ("llama-factory", "num_train_epochs", "packing"),
+        ("torchtune", "epochs", "dataset"),
+        ("trl", "num_train_epochs", "packing"),
+    ],
+)
+def test_epochs_and_packing_are_written(tool: str, epochs: str, packing: str) -> None:
+    usual = keys(export(tool))
+    asked = keys(export(tool, dataset={"epochs": 3, "packing": False}))
+
+    def packs(written: dict[str, Any]) -> bool:
+        found = written[packing]
+        return bool(found["packed"] if isinstance(found, dict) else found)
+
+    assert (usual[epochs], packs(usual)) == (1, True)
+    assert (asked[epochs], packs(asked)) == (3, False)
+
+
+def test_torchtune_makes_whole_epochs() -> None:
+    launch = export("torchtune", dataset={"epochs": 0.5})
+
+    assert keys(launch)["epochs"] == 1
+    assert "torchtune makes whole epochs: 0.5 are written as 1." in launch["notes"]
+
+
+def test_a_data_set_of_an_export_is_checked() -> None:
+    with pytest.raises(TrainfitError) as caught:
+        export("trl", dataset={"epochs": 0})
+
+    assert (caught.value.code, caught.value.field) == ("out-of-range", "dataset.epochs")
+
+
+def test_without_flash_attention_trl_packs_into_the_rows_of_the_micro_batch() -> None:
+    flash = keys(export("trl"))
+    eager = keys(export("trl", attention="eager"))
+    padded = keys(export("trl", attention="eager", dataset={"packing": False}))
+
+    assert "packing_strategy" not in flash
+    assert eager["packing_strategy"] == "wrapped"
+    assert "packing_strategy" not in padded
 
 
 def test_foreach_and_the_tokenizer_of_phi_4() -> None:

@@ -102,9 +102,8 @@ def test_an_axolotl_file() -> None:
             "adapter_dtype": "fp32",
         },
     }
-    assert {"datasets", "learning_rate", "sample_packing", "special_tokens.pad_token"} <= set(
-        found["ignored"]
-    )
+    assert found["dataset"] == {"epochs": 4, "packing": True}
+    assert {"datasets", "learning_rate", "special_tokens.pad_token"} <= set(found["ignored"])
     assert not {"adapter", "lora_r", "bf16", "optimizer"} & set(found["ignored"])
     assert {"strategy", "precision", "lora.adapter_dtype"} <= set(found["implied"])
     (note,) = found["notes"]
@@ -166,6 +165,8 @@ def test_a_llama_factory_file() -> None:
     assert request["lora"]["target_modules"] == "all-linear"
     assert any("offload" in note for note in found["notes"])
     assert "template" in found["ignored"]
+    assert found["dataset"] == {"epochs": 3, "packing": False}
+    assert "dataset.packing" in found["implied"]
 
 
 TRL = """\
@@ -638,6 +639,12 @@ HOSTILE_KEYS = st.sampled_from(
         "hidden_size",
         "deepspeed_config",
         "_component_",
+        "num_epochs",
+        "num_train_epochs",
+        "epochs",
+        "max_steps",
+        "packing",
+        "neat_packing",
         "<script>alert(1)</script>",
     )
 )
@@ -668,9 +675,10 @@ def test_any_json_ends_in_a_request_or_a_coded_error(keys: dict[str, object]) ->
         assert set(result["error"]) == {"code", "field", "message"}
         assert len(result["error"]["message"]) < 1_000
     else:
-        assert set(result) == {"tool", "recognised", "implied", "ignored", "notes"}
+        assert set(result) == {"tool", "recognised", "dataset", "implied", "ignored", "notes"}
         assert set(result["implied"]) <= {
             *result["recognised"],
+            *(f"dataset.{name}" for name in result["dataset"]),
             *(f"lora.{name}" for name in result["recognised"].get("lora", {})),
         }
 

@@ -50,8 +50,13 @@ def exported(request: dict[str, Any], tool: str) -> dict[str, Any] | None:
 @settings(max_examples=60)
 def test_each_file_alone_gives_back_the_whole_request(tool: str, data: st.DataObject) -> None:
     request = data.draw(requests(CATALOG))
+    dataset = data.draw(
+        st.fixed_dictionaries(
+            {"epochs": st.sampled_from((1, 3, 0.5, 2.25, 1_000)), "packing": st.booleans()}
+        )
+    )
     expected = parse(request, CATALOG).filled
-    export = exported(request, tool)
+    export = exported({**request, "dataset": dataset}, tool)
     if export is None:
         return
 
@@ -60,11 +65,14 @@ def test_each_file_alone_gives_back_the_whole_request(tool: str, data: st.DataOb
 
         assert found["tool"] == read_as(file["filename"])
         assert parse(found["recognised"], CATALOG).filled == expected
+        assert {"epochs": 1, "packing": True, **found["dataset"]} == dataset
 
 
 # What each tool's own keys say, without the line that trainfit adds.
 SAID_BY_KEYS = {
     "axolotl": {
+        "dataset.epochs",
+        "dataset.packing",
         "model",
         "method",
         "optimizer",
@@ -82,6 +90,8 @@ SAID_BY_KEYS = {
         "lora.train_head",
     },
     "llama-factory": {
+        "dataset.epochs",
+        "dataset.packing",
         "model",
         "method",
         "optimizer",
@@ -97,6 +107,8 @@ SAID_BY_KEYS = {
         "lora.train_head",
     },
     "trl": {
+        "dataset.epochs",
+        "dataset.packing",
         "model",
         "method",
         "optimizer",
@@ -112,6 +124,8 @@ SAID_BY_KEYS = {
         "lora.train_head",
     },
     "torchtune": {
+        "dataset.epochs",
+        "dataset.packing",
         "model",
         "method",
         "optimizer",
@@ -144,6 +158,7 @@ WRITTEN = {
     "precision": "fp16-mixed",
     "strategy": "zero-2",
     "num_gpus": 4,
+    "dataset": {"epochs": 5, "packing": False},
     "lora": {
         "rank": 24,
         "target_modules": ["k_proj", "o_proj"],
@@ -164,7 +179,8 @@ def test_the_tools_own_keys_say_all_that_they_have_words_for(tool: str) -> None:
         request |= {"precision": "bf16-mixed"}
     export = exported(request, tool)
     assert export is not None
-    expected = remainder.flattened(parse(request, CATALOG).filled)
+    dataset = request.pop("dataset")
+    expected = remainder.flattened({**parse(request, CATALOG).filled, "dataset": dataset})
     text = export["files"][0]["text"]
     if text.startswith("{"):
         keys = json.loads(text)
@@ -195,6 +211,7 @@ def test_the_tools_own_keys_say_all_that_they_have_words_for(tool: str) -> None:
             "standard",
             id="what-the-line-says-otherwise",
         ),
+        pytest.param("axolotl", "num_epochs: 5", "num_epochs: 2", "epochs", 2, id="epochs"),
         pytest.param("trl", "lora_r: 24", "lora_r: 32", "rank", 32, id="trl"),
         pytest.param("deepspeed", '"stage": 2', '"stage": 3', "strategy", "zero-3", id="deepspeed"),
     ],
@@ -207,9 +224,10 @@ def test_an_edit_of_the_file_wins_over_what_it_carries(
     text = export["files"][0]["text"]
     assert text.count(old) == 1
 
-    found = answer({"op": "recognise", "text": text.replace(old, new)}, CATALOG)["recognised"]
+    found = answer({"op": "recognise", "text": text.replace(old, new)}, CATALOG)
+    recognised = found["recognised"]
 
-    assert {**found, **found["lora"]}[field] == value
+    assert {**recognised, **recognised["lora"], **found["dataset"]}[field] == value
 
 
 def test_without_a_remainder_nothing_is_added() -> None:
@@ -234,6 +252,7 @@ def test_without_a_remainder_nothing_is_added() -> None:
         "# trainfit: []",
         '# trainfit: {"card": 1}',
         '# trainfit: {"card": [1, 2, 3]}',
+        '# trainfit: {"dataset.num_tokens": [null, 1]}',
         '# trainfit: {"carb": ["h100-sxm-80gb", null]}',
         "# trainfit: " + "[" * 5_000,
     ],
@@ -253,6 +272,7 @@ def test_a_damaged_line_is_refused(line: str) -> None:
         pytest.param('{"card":["h100-sxm-80gb","nope"]}', "unknown-id", id="card"),
         pytest.param('{"num_gpus":[null,-1]}', "out-of-range", id="range"),
         pytest.param('{"lora.rank":[8,"x"]}', "wrong-type", id="type"),
+        pytest.param('{"dataset.packing":[false,1]}', "wrong-type", id="dataset"),
         pytest.param('{"model":[null,{"config":{}}]}', "unsupported-architecture", id="config"),
     ],
 )

@@ -13,12 +13,14 @@ import { buildForm } from "./form.js";
 import { importBox } from "./launch-import.js";
 import { keepForOffline } from "./offline.js";
 import {
+  FIELDS,
   changesOf,
   decode,
   defaultState,
   encode,
+  formatValue,
   toCostRequest,
-  toRequest,
+  toExportRequest,
   withChanges,
 } from "./state.js";
 import { nextTask } from "./tasks.js";
@@ -91,7 +93,7 @@ class Calculator {
       },
       estimateOf: (state) => this.engine.ask("kept", toCostRequest(state)),
       exportOf: (tool, state) =>
-        this.engine.ask("export", { ...toRequest(state), op: "export", tool }),
+        this.engine.ask("export", { ...toExportRequest(state), op: "export", tool }),
     });
     addEventListener("hashchange", () => {
       if (this.#readLink()) this.#compute();
@@ -186,15 +188,19 @@ class Calculator {
   }
 
   /** Sets what a file says, and returns it in words. */
-  #takeOver({ recognised, implied }) {
-    const changes = changesOf(recognised);
+  #takeOver({ recognised, dataset, implied }) {
+    const changes = changesOf({ ...recognised, dataset });
     this.#change({ ...this.catalogue.stack(changes.stack)?.defaults, ...changes });
     const isImplied = new Set(implied);
     return Object.keys(FIELD_WORDS)
       .filter((key) => Object.hasOwn(changes, key))
       .map((key) => ({
         label: FIELD_WORDS[key].label,
-        words: settingWords(key, this.state, this.#nameOf),
+        // Packing is taken over before there are samples that it applies to.
+        words:
+          key === "dataset.packing"
+            ? formatValue(FIELDS[key], this.state[key])
+            : settingWords(key, this.state, this.#nameOf),
         isImplied: isImplied.has(key),
       }));
   }

@@ -113,7 +113,7 @@ export function parseValue(field, text) {
       return value >= field.min && value <= field.max ? value : undefined;
     }
     case "decimal": {
-      if (!/^[0-9]{1,8}(?:\.[0-9]{1,4})?$/.test(text)) return undefined;
+      if (!/^[0-9]{1,8}(?:\.[0-9]{1,17})?$/.test(text)) return undefined;
       const value = Number(text);
       return value >= field.min && value <= field.max ? value : undefined;
     }
@@ -412,11 +412,21 @@ export function toCostRequest(state) {
   return { ...toRequest(state), ...costOf(state) };
 }
 
-/** What a request sets, as changes of a state: the inverse of `toRequest`. */
-export function changesOf({ lora, card, ...fields }) {
+/** As `toRequest`, for a launch file, which says how the data set is used and not its size. */
+export function toExportRequest(state) {
+  const dataset = { epochs: state["dataset.epochs"], packing: state["dataset.packing"] };
+  return { ...toRequest(state), dataset };
+}
+
+/** What a request sets, as changes of a state: the inverse of `toRequest`, with its data set. */
+export function changesOf({ lora, card, dataset, ...fields }) {
   const nested = (prefix, object) =>
     Object.fromEntries(Object.entries(object).map(([key, value]) => [`${prefix}.${key}`, value]));
-  const changes = { ...fields, ...nested("lora", lora ?? {}) };
+  const changes = {
+    ...fields,
+    ...nested("lora", lora ?? {}),
+    ...nested("dataset", dataset ?? {}),
+  };
   if (card === undefined) return changes;
   if (card === null || typeof card === "string") {
     return { ...changes, card, "card.memory_gb": null, "card.reserved_gb": 0 };

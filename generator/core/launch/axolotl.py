@@ -185,12 +185,13 @@ def export(plan: Plan) -> Launch:
     keys |= _adapter(plan, notes)
     keys |= {
         "datasets": [{"path": "tatsu-lab/alpaca", "type": "alpaca"}],
+        "sample_packing": plan.dataset.packing,
         "val_set_size": 0.0,
         "output_dir": "./outputs",
         "sequence_len": workload.sequence_length,
         "micro_batch_size": workload.micro_batch_size,
         "gradient_accumulation_steps": workload.gradient_accumulation_steps,
-        "num_epochs": 1,
+        "num_epochs": plan.epochs,
         "learning_rate": LEARNING_RATES[case.method],
         **_optimizer(plan),
         **_precision(plan, notes),
@@ -200,6 +201,8 @@ def export(plan: Plan) -> Launch:
     if checkpointing == "selective":
         keys["selective_checkpointing"] = True
         notes.append("axolotl's selective checkpointing keeps attention only and needs less.")
+    if plan.dataset.packing and plan.attention == "eager":
+        notes.append("With eager attention, axolotl lets packed samples attend to each other.")
     keys |= _loss(plan)
     files: tuple[LaunchFile, ...] = ()
     if _uses_fsdp(plan):
@@ -344,6 +347,8 @@ def read(reading: Reading) -> None:
     reading.integer("sequence_length", 512, "sequence_len")
     reading.integer("micro_batch_size", 1, "micro_batch_size")
     reading.integer("gradient_accumulation_steps", 1, "gradient_accumulation_steps")
+    reading.epochs("num_epochs", 1)
+    reading.packing("sample_packing")
     read_optimizer(reading, "optimizer")
     has_deepspeed = _read_sharding(reading)
     _read_precision(reading, has_deepspeed=has_deepspeed)

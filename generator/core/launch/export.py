@@ -1,9 +1,10 @@
 """A request as the launch configuration of a training tool."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from generator.core.catalog import Catalog
+from generator.core.dataset import Dataset
 from generator.core.errors import TrainfitError
 from generator.core.launch import (
     TOOLS,
@@ -18,7 +19,7 @@ from generator.core.launch import (
 from generator.core.launch.recognise import read_keys
 from generator.core.launch.records import PLACEHOLDER_MODEL, Launch, LaunchFile, Plan
 from generator.core.params import lora_targets
-from generator.core.request import Request
+from generator.core.request import Request, whole
 
 _EXPORTERS: dict[str, Callable[[Plan], Launch]] = {
     "accelerate": accelerate.export,
@@ -30,7 +31,7 @@ _EXPORTERS: dict[str, Callable[[Plan], Launch]] = {
 }
 
 
-def _plan(request: Request, num_gpus: int, catalog: Catalog) -> Plan:
+def _plan(request: Request, num_gpus: int, dataset: Dataset, catalog: Catalog) -> Plan:
     case = request.case
     if case.method != "full":
         # Raises where the model has no such layer: an estimate would too.
@@ -41,14 +42,17 @@ def _plan(request: Request, num_gpus: int, catalog: Catalog) -> Plan:
         card=request.card,
         model_id=request.model_id,
         model_name=entry.hugging_face if entry is not None else PLACEHOLDER_MODEL,
+        dataset=dataset,
     )
 
 
-def _with_remainder(file: LaunchFile, request: Request, catalog: Catalog) -> LaunchFile | None:
+def _with_remainder(
+    file: LaunchFile, meant: Mapping[str, object], catalog: Catalog
+) -> LaunchFile | None:
     """The file with what its keys do not say; None where that is too long."""
     fields = read_keys(file.text, catalog).fields
     said = remainder.filled(fields, catalog)
-    pairs = remainder.difference(said, remainder.flattened(request.filled))
+    pairs = remainder.difference(said, remainder.flattened(meant))
     carried = remainder.encode(pairs)
     if carried is None:
         return None
@@ -61,7 +65,9 @@ def _with_remainder(file: LaunchFile, request: Request, catalog: Catalog) -> Lau
     return replace(file, text=header + file.text)
 
 
-def export(request: Request, tool: object, *, num_gpus: int, catalog: Catalog) -> Launch:
+def export(
+    request: Request, tool: object, *, num_gpus: int, dataset: Dataset, catalog: Catalog
+) -> Launch:
     """The launch configuration of a request for one tool.
 
     What the tool trains otherwise but with the same or less memory is said in the notes; what
@@ -71,6 +77,7 @@ def export(request: Request, tool: object, *, num_gpus: int, catalog: Catalog) -
         request: A checked request.
         tool: A key of `TOOLS`.
         num_gpus: The GPU count, which the request may have left open.
+        dataset: Its epochs and packing are written; its size is not.
         catalog: Where names are looked up.
 
     Raises:
@@ -79,10 +86,12 @@ def export(request: Request, tool: object, *, num_gpus: int, catalog: Catalog) -
     """
     if not isinstance(tool, str) or tool not in TOOLS:
         raise TrainfitError("unknown-id", "tool", f"tool must be one of {', '.join(TOOLS)}.")
-    launch = _EXPORTERS[tool](_plan(request, num_gpus, catalog))
-    whole = [_with_remainder(file, request, catalog) for file in launch.files]
-    files = [own if new is None else new for own, new in zip(launch.files, whole, strict=True)]
+    launch = _EXPORTERS[tool](_plan(request, num_gpus, dataset, catalog))
+    data = {"epochs": whole(dataset.epochs), "packing": dataset.packing}
+    meant = {**request.filled, "dataset": data}
+    files = [_with_remainder(file, meant, catalog) for file in launch.files]
     notes = list(launch.notes)
-    if None in whole:
+    if None in files:
         notes.append("The model's config is too long for the file: keep it to paste back.")
-    return replace(launch, files=tuple(files), notes=tuple(notes))
+    written = (new or own for own, new in zip(launch.files, files, strict=True))
+    return replace(launch, files=tuple(written), notes=tuple(notes))

@@ -166,6 +166,10 @@ def export(plan: Plan) -> Launch:
     notes = [placeholder_note(plan, "chat template"), *common_notes(plan)]
     if workload.activation_checkpointing == "selective":
         notes.append("LLaMA-Factory checkpoints whole blocks, which needs less than selective.")
+    if plan.dataset.packing:
+        notes.append(
+            "LLaMA-Factory lets packed samples attend to each other; neat_packing keeps them apart."
+        )
     attentions = {"flash_attention_2": "fa2", "sdpa": "sdpa", "eager": "disabled"}
     keys: dict[str, Value] = {
         "model_name_or_path": plan.model_name,
@@ -174,11 +178,12 @@ def export(plan: Plan) -> Launch:
         **_adapter(plan),
         "dataset": "alpaca_en_demo",
         "template": "default",
+        "packing": plan.dataset.packing,
         "output_dir": "./outputs",
         "cutoff_len": workload.sequence_length,
         "per_device_train_batch_size": workload.micro_batch_size,
         "gradient_accumulation_steps": workload.gradient_accumulation_steps,
-        "num_train_epochs": 1.0,
+        "num_train_epochs": float(plan.epochs),
         "learning_rate": LEARNING_RATES[case.method],
         **_optimizer(plan),
         **_precision(plan, notes),
@@ -298,6 +303,13 @@ def read(reading: Reading) -> None:
     reading.integer("sequence_length", 2048, "cutoff_len")
     reading.integer("micro_batch_size", 8, "per_device_train_batch_size")
     reading.integer("gradient_accumulation_steps", 1, "gradient_accumulation_steps")
+    reading.epochs("num_train_epochs", 3)
+    if reading.flag("neat_packing"):
+        reading.get("packing")
+        reading.say("dataset.packing", True)
+    else:
+        # Before pre-training it packs by itself.
+        reading.packing("packing", default=reading.word("stage") == "pt")
     _read_optimizer(reading)
     has_deepspeed = read_deepspeed_reference(reading)
     if not has_deepspeed:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from generator.core.catalog import STAGE_SUFFIXES, Catalog
 from generator.core.errors import TrainfitError
-from generator.core.request import RANGES
+from generator.core.request import NUMBER_RANGES, RANGES, whole
 
 MAX_LISTED = 200
 """Keys of a file that are listed as not used."""
@@ -120,6 +120,22 @@ class Reading:
             "wrong-type", shown(path), f"The file's {shown(path)} is {text}; it should be {wanted}."
         )
 
+    @staticmethod
+    def beyond(path: tuple[str, ...], value: float, wanted: str) -> TrainfitError:
+        """The error for a number outside the range of its key.
+
+        Args:
+            path: The keys from the top of the file.
+            value: What the file has.
+            wanted: The range in words.
+        """
+        digits = str(value) if abs(value) < 10**30 else "too large"
+        return TrainfitError(
+            "out-of-range",
+            shown(path),
+            f"The file's {shown(path)} is {digits}; it should be {wanted}.",
+        )
+
     def number(self, field: str, *path: str) -> int | None:
         """A whole number within a request field's range.
 
@@ -138,12 +154,7 @@ class Reading:
             raise self.wrong(path, value, "a whole number")
         low, high = RANGES[field]
         if not low <= value <= high:
-            digits = str(value) if abs(value) < 10**30 else "too large"
-            raise TrainfitError(
-                "out-of-range",
-                shown(path),
-                f"The file's {shown(path)} is {digits}; it should be {low} to {high:,}.",
-            )
+            raise self.beyond(path, value, f"{low} to {high:,}")
         return value
 
     def flag(self, *path: str) -> bool | None:
@@ -257,6 +268,51 @@ class Reading:
             self.say(field, value)
         elif default is not None:
             self.imply(field, default)
+
+    def epochs(self, key: str, default: int | None, *, limit: str = "max_steps") -> None:
+        """Passes over the data set, unless a number of steps ends the run.
+
+        Args:
+            key: At the top of the file.
+            default: What the tool takes where the key is absent; None where it refuses to guess.
+            limit: The key of that number; no limit where it is not above zero.
+        """
+        steps = self.keys.get(limit)
+        if isinstance(steps, int) and steps > 0:
+            self.notes.append(f"{limit} ends the run, not its epochs: set those that it makes.")
+            return
+        value = self.get(key)
+        if value is None:
+            if default is not None:
+                self.imply("dataset.epochs", default)
+            return
+        if isinstance(value, str):
+            try:
+                value = float(value[:40])
+            except ValueError:
+                raise self.wrong((key,), value, "a number") from None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong((key,), value, "a number")
+        if value <= 0:
+            self.used.discard((key,))
+            return
+        low, high = NUMBER_RANGES["dataset.epochs"]
+        if not low <= value <= high:
+            raise self.beyond((key,), value, f"{low:g} to {high:,g}")
+        self.say("dataset.epochs", whole(value))
+
+    def packing(self, *path: str, default: bool = False) -> None:
+        """Whether samples share sequences.
+
+        Args:
+            path: The keys from the top of the file.
+            default: What the tool does where the key is absent.
+        """
+        packs = self.flag(*path)
+        if packs is None:
+            self.imply("dataset.packing", default)
+        else:
+            self.say("dataset.packing", packs)
 
     def ignored(self) -> list[str]:
         """Keys that said nothing about the request, in the file's order."""

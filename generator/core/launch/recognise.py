@@ -20,7 +20,7 @@ from generator.core.launch import (
 )
 from generator.core.launch.reading import Reading
 from generator.core.nesting import check_nesting, object_of
-from generator.core.request import MAX_PARAMETERS, parse
+from generator.core.request import MAX_PARAMETERS, parse, parse_dataset
 
 MAX_COUNT_CHARACTERS = 64
 
@@ -233,8 +233,9 @@ def recognise(text: object, catalog: Catalog) -> dict[str, Any]:
         catalog: Where names are looked up.
 
     Returns:
-        `tool`; `recognised`, fields as a request takes them; `implied`, the names of those that
-        the file leaves to the tool's defaults; `ignored`, the file's other keys; `notes`.
+        `tool`; `recognised`, fields as a request takes them; `dataset`, fields that go beside it;
+        `implied`, the names of those that the file leaves to the tool's defaults; `ignored`, the
+        file's other keys; `notes`.
 
     Raises:
         TrainfitError: the text is too long, cannot be read, or has a value that no request takes.
@@ -267,11 +268,14 @@ def recognise(text: object, catalog: Catalog) -> dict[str, Any]:
         }
         implied = []
     recognised = remainder.nested(fields)
+    dataset = recognised.pop("dataset", {})
     # Whatever the file said, what comes out is a request.
     parse({"model": {"num_parameters": 8_000_000_000}, **recognised}, catalog)
+    parse_dataset(dataset, is_counted=False)
     return {
         "tool": found.tool,
         "recognised": recognised,
+        "dataset": dataset,
         "implied": implied,
         "ignored": found.ignored,
         "notes": found.notes,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generator.core.card import Card
+from generator.core.dataset import Dataset
 from generator.core.params import tensors
 from generator.core.run import Case
 
@@ -43,6 +44,13 @@ class Plan:
     """Catalog id; None for a pasted config or a bare parameter count."""
     model_name: str
     """Hugging Face repository, or `PLACEHOLDER_MODEL`."""
+    dataset: Dataset
+
+    @property
+    def epochs(self) -> float:
+        """Passes over the data set, without a fraction where they are whole."""
+        epochs = self.dataset.epochs
+        return int(epochs) if epochs.is_integer() else epochs
 
     @property
     def half(self) -> Half:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
 from generator.core.nesting import check_nesting
-from generator.core.request import DEFAULTS, LORA_DEFAULTS
+from generator.core.request import DATASET_DEFAULTS, DEFAULTS, LORA_DEFAULTS
 
 MARK = "# trainfit: "
 JSON_KEY = "trainfit"
@@ -22,6 +22,14 @@ EXPLANATION = (
 MAX_CHARACTERS = 40_000
 """Longer remainders, which embed a large config, are left out and said so."""
 SEARCHED_LINES = 20
+_GROUPS: dict[str, dict[str, object]] = {
+    "lora": LORA_DEFAULTS,
+    "dataset": {name: DATASET_DEFAULTS[name] for name in ("epochs", "packing")},
+}
+"""Objects of a request whose fields have dotted names here, with the defaults of those fields."""
+_DOTTED: dict[str, object] = {
+    f"{group}.{name}": value for group, fields in _GROUPS.items() for name, value in fields.items()
+}
 
 
 def filled(fields: Mapping[str, object], catalog: Catalog) -> dict[str, object]:
@@ -33,22 +41,26 @@ def filled(fields: Mapping[str, object], catalog: Catalog) -> dict[str, object]:
     """
     stack = catalog.stack(str(fields.get("stack", DEFAULTS["stack"])))
     found: dict[str, object] = {name: value for name, value in DEFAULTS.items() if name != "lora"}
-    found |= {f"lora.{name}": value for name, value in LORA_DEFAULTS.items()}
+    found |= _DOTTED
     found["model"] = None
     found |= dict(stack.defaults)
     return found | dict(fields)
 
 
 def flattened(request: Mapping[str, object]) -> dict[str, object]:
-    """A request with its adapter's fields under dotted names.
+    """A request with the fields of its adapter and data set under dotted names.
 
     Args:
-        request: `Request.filled`.
+        request: `Request.filled` with a `dataset`.
     """
-    lora = request["lora"]
-    assert isinstance(lora, dict)
-    found = {name: value for name, value in request.items() if name != "lora"}
-    return found | {f"lora.{name}": value for name, value in lora.items()}
+    found: dict[str, object] = {}
+    for name, value in request.items():
+        if name in _GROUPS:
+            assert isinstance(value, dict)
+            found |= {f"{name}.{field}": inner for field, inner in value.items()}
+        else:
+            found[name] = value
+    return found
 
 
 def nested(fields: Mapping[str, object]) -> dict[str, object]:
@@ -57,14 +69,17 @@ def nested(fields: Mapping[str, object]) -> dict[str, object]:
     Args:
         fields: Dotted names and values.
     """
-    found = {name: value for name, value in fields.items() if not name.startswith("lora.")}
-    prefix = "lora."
-    lora = {
-        name.removeprefix(prefix): value
-        for name, value in fields.items()
-        if name.startswith(prefix)
-    }
-    return {**found, "lora": lora} if lora else found
+    found = {name: value for name, value in fields.items() if "." not in name}
+    for group in _GROUPS:
+        prefix = f"{group}."
+        inner = {
+            name.removeprefix(prefix): value
+            for name, value in fields.items()
+            if name.startswith(prefix)
+        }
+        if inner:
+            found[group] = inner
+    return found
 
 
 def difference(
@@ -120,7 +135,7 @@ def decode(value: object) -> dict[str, tuple[object, object]]:
             value = json.loads(value)
         except (ValueError, RecursionError):
             value = None
-    known = {"model", *DEFAULTS, *(f"lora.{name}" for name in LORA_DEFAULTS)} - {"lora"}
+    known = {"model", *DEFAULTS, *_DOTTED} - {"lora"}
     if not isinstance(value, dict) or not all(
         name in known and isinstance(pair, list) and len(pair) == 2 for name, pair in value.items()
     ):

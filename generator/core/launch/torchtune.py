@@ -1,5 +1,7 @@
 """torchtune's YAML and the recipe that runs it. Names as in torchtune 0.6."""
 
+from math import ceil
+
 from generator.core.launch import TOOLS
 from generator.core.launch.reading import Reading
 from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes, placeholder_note
@@ -219,6 +221,9 @@ def export(plan: Plan) -> Launch:
         f"tune download {plan.model_name} --output-dir {_CHECKPOINT_DIR}."
     )
     prefix = "lora_" if plan.is_adapter else ""
+    epochs = ceil(plan.epochs)
+    if epochs != plan.epochs:
+        notes.append(f"torchtune makes whole epochs: {plan.epochs:g} are written as {epochs}.")
     keys: dict[str, Value] = {
         "output_dir": "./outputs",
         "model": {
@@ -235,12 +240,15 @@ def export(plan: Plan) -> Launch:
             "model_type": model_type,
         },
         "resume_from_checkpoint": False,
-        "dataset": {"_component_": "torchtune.datasets.alpaca_cleaned_dataset", "packed": False},
+        "dataset": {
+            "_component_": "torchtune.datasets.alpaca_cleaned_dataset",
+            "packed": plan.dataset.packing,
+        },
         "seed": None,
         "shuffle": True,
         "batch_size": workload.micro_batch_size,
         "gradient_accumulation_steps": workload.gradient_accumulation_steps,
-        "epochs": 1,
+        "epochs": epochs,
         "max_steps_per_epoch": None,
         "optimizer": _optimizer(plan),
     }
@@ -364,6 +372,8 @@ def read(reading: Reading) -> None:
         reading.say("sequence_length", length)
     reading.integer("micro_batch_size", None, "batch_size")
     reading.integer("gradient_accumulation_steps", 1, "gradient_accumulation_steps")
+    reading.epochs("epochs", None, limit="max_steps_per_epoch")
+    reading.packing("dataset", "packed")
     _read_optimizer(reading)
     dtype = reading.word("dtype")
     if dtype is not None:

@@ -132,15 +132,20 @@ def export(plan: Plan) -> Launch:
         "attn_implementation": plan.attention,
         **_adapter(plan, notes),
         "dataset_name": "trl-lib/Capybara",
+        "packing": plan.dataset.packing,
         "output_dir": "./outputs",
         "max_length": workload.sequence_length,
         "per_device_train_batch_size": workload.micro_batch_size,
         "gradient_accumulation_steps": workload.gradient_accumulation_steps,
-        "num_train_epochs": 1,
+        "num_train_epochs": plan.epochs,
         "learning_rate": LEARNING_RATES[case.method],
         **trainer_optimizer(plan, TOOLS["trl"]),
         "gradient_checkpointing": checkpointing != "none",
     }
+    if plan.dataset.packing and plan.attention != "flash_attention_2":
+        # The default would make one row of the micro-batch, with the scores of its square.
+        keys["packing_strategy"] = "wrapped"
+        notes.append("Without FlashAttention, TRL lets packed samples attend to each other.")
     if checkpointing != "none":
         keys["gradient_checkpointing_kwargs"] = {"use_reentrant": False}
     if checkpointing == "selective":
@@ -248,6 +253,9 @@ def read(reading: Reading) -> None:
     reading.integer("sequence_length", 1024, "max_seq_length" if older else "max_length")
     reading.integer("micro_batch_size", 8, "per_device_train_batch_size")
     reading.integer("gradient_accumulation_steps", 1, "gradient_accumulation_steps")
+    reading.epochs("num_train_epochs", 3)
+    reading.packing("packing")
+    reading.get("packing_strategy")
     read_optimizer(reading, "optim")
     has_deepspeed = read_deepspeed_reference(reading)
     if not has_deepspeed:
