@@ -450,7 +450,10 @@ const scenarios = {
         await shown(page, parameters.link);
         outcomes[tool].reading = await page.locator(".tf-reading").innerText();
       }
-      return { outcomes, ...record };
+      await press(page.getByRole("button", { name: "Reset" }));
+      await shown(page, parameters.start);
+      const later = await page.locator(".tf-reading").innerText();
+      return { outcomes, later, ...record };
     });
   },
 

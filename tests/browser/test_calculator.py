@@ -438,7 +438,11 @@ def test_launch_files_lead_back_to_the_set_up_that_they_were_written_for(
     outcomes = seen["outcomes"]
     assert set(outcomes) == set(TOOLS)
     assert [outcome["notice"] for outcome in outcomes.values()] == [[] for _ in TOOLS]
-    assert all("Filled in: " in outcome["reading"] for outcome in outcomes.values())
+    readings = [outcome["reading"] for outcome in outcomes.values()]
+    assert all("Filled in: " in reading for reading in readings)
+    since = "Settings were changed since."
+    assert [reading for reading in readings if since in reading] == []
+    assert since in seen["later"]
     assert seen["errors"] == []
 
 

@@ -104,16 +104,18 @@ class Calculator {
     if (this.isFormComing) return;
     this.isFormComing = true;
     await nextTask();
+    const importer = importBox({
+      read: (text) => this.engine.ask("recognise", { op: "recognise", text }),
+      accept: (reading) => this.#takeOver(reading),
+    });
     const form = await buildForm({
       catalogue: this.catalogue.entries,
       onChange: (key, value) => this.#choose(key, value),
-      importer: importBox({
-        read: (text) => this.engine.ask("recognise", { op: "recognise", text }),
-        accept: (reading) => this.#takeOver(reading),
-      }),
+      importer: importer.root,
     });
     await nextTask();
     this.form = form;
+    this.importer = importer;
     form.show(this.state);
     this.root.querySelector("[data-tf=form]").replaceChildren(form.root);
   }
@@ -207,6 +209,7 @@ class Calculator {
 
   #change(changes) {
     this.view.keepFocus();
+    this.importer?.noteChange();
     this.state = withChanges(this.state, changes);
     this.form?.show(this.state);
     this.view.showProblems([]);

@@ -17,6 +17,8 @@ const TOO_LONG = (characters) =>
  *   it recognises, or an error; null where a newer question took its place
  * @param {(recognised: object) => {label: string, words: string, isImplied: boolean}[]}
  *   settings.accept takes a reading over, and says in words what it has set
+ * @returns {{root: HTMLElement, noteChange: () => void}} the box, and who to tell that a setting
+ *   was changed, so that the report does not pass for what is set now
  */
 export function importBox({ read, accept }) {
   const problem = el("p", {
@@ -128,7 +130,11 @@ export function importBox({ read, accept }) {
     if (dropped !== undefined) open(dropped);
     else show(event.dataTransfer.getData("text/plain"));
   });
-  return root;
+  const noteChange = () => {
+    if (report.querySelector(".tf-reading-for") === null) return;
+    setText(report.querySelector(".tf-reading-since"), " Settings were changed since.");
+  };
+  return { root, noteChange };
 }
 
 const TAKEN_FOR = Object.freeze({
@@ -153,7 +159,12 @@ function summary({ tool, ignored, notes }, settings) {
       ? null
       : el("p", {}, el("strong", {}, `${heading} `), items.join(" · "));
   return [
-    el("p", {}, `Read as ${TAKEN_FOR[tool] ?? tool}.`),
+    el(
+      "p",
+      { class: "tf-reading-for" },
+      `Read as ${TAKEN_FOR[tool] ?? tool}.`,
+      el("span", { class: "tf-reading-since" }),
+    ),
     paragraph("Filled in:", list(false)),
     paragraph("Not in the file, so as the tool does it:", list(true)),
     paragraph("Not used:", ignored),
