@@ -237,7 +237,8 @@ export class AnswerView {
   /** The table's rows by memory, so that the line between what fits and what does not is a line. */
   #sorted(grid) {
     const own = this.#card;
-    const size = ({ id }) => (id === own?.id ? own : this.catalogue.cards.get(id)).memory_marketed_gb;
+    const { cards } = this.catalogue;
+    const size = ({ id }) => (id === own?.id ? own : cards.get(id)).memory_marketed_gb;
     return { ...grid, cards: [...grid.cards].sort((left, right) => size(left) - size(right)) };
   }
 
