@@ -37,9 +37,9 @@ accuracy: venv  ## Score the estimates against measurements (FILE=...csv, ROWS=a
 
 ##@ Check
 
+NO_TEST := ARGS chose no test; it takes what pytest does, as ARGS=tests/cli or ARGS="-k lora"
 # Many tests at a time; what measures time has the machine to itself. The build uses one processor,
 # so what needs no site is tested meanwhile, on what that leaves.
-NO_TEST := ARGS chose no test; it takes what pytest does, as ARGS=tests/cli or ARGS="-k lora"
 MANY := --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: test
@@ -77,7 +77,8 @@ links: venv  ## Ask every cited address whether it still answers (needs the netw
 
 .PHONY: stale
 stale: venv  ## List sources that were last read more than 18 months ago
-	@! $(PY) -m generator check | grep stale-source
+	@found=$$($(PY) -m generator check) || { printf '%s\n' "$$found"; exit 1; }; \
+	! printf '%s\n' "$$found" | grep stale-source
 
 .PHONY: lint
 lint: venv  ## Formatting and lint rules, workflows included

@@ -32,7 +32,7 @@ from generator.core.time_constants import Software
 from generator.core.timed_run import TimedRun
 from generator.measurements.contradictions import contradictions
 from generator.measurements.gpu_names import find_card
-from generator.measurements.models import find_shape, read_models
+from generator.measurements.models import find_entry, find_shape, read_models
 
 ATTENTION_MODULES = frozenset(
     {"q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj", "query_key_value", "c_attn", "attn_c_proj"}
@@ -60,7 +60,7 @@ class Models:
 
     def approximate(self, name: str) -> bool:
         """Only the size of the model is published, not its shape."""
-        return bool(self._entries.get(name, {}).get("approximate", False))
+        return bool(find_entry(name, self._entries).get("approximate", False))
 
     def model(self, name: str) -> Model:
         """The model called `name`, from the files or the catalog."""
@@ -251,6 +251,7 @@ def case_from_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> T
         gradient_accumulation_steps=max(1, round((batch or tokens) / tokens)),
         activation_checkpointing=checkpointing_of(row),
         attention=_attention(row),
+        loss="standard",
         lora_rank=int(number_of(row["lora_rank"]) or 16),
         target_modules=_targets(row, model),
         adapter_dtype=(

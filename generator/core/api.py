@@ -128,7 +128,7 @@ def _assumptions(request: Request, case: Case) -> list[str]:
     if case.optimizer.paged:
         notes.append("Paged optimizer states are counted in full; they can move to host memory.")
     if card is not None:
-        if not card.supports_bf16:
+        if not card.supports_bf16 and case.precision != "fp32":
             notes.append(f"{card.name} has no BF16: FP16, with the same bytes.")
         if not card.supports_flash_attention and case.workload.attention == "flash":
             notes.append(
@@ -237,7 +237,7 @@ def _throughput(request: Request, case: Case, dataset: Dataset) -> dict[str, Any
 def _formula(case: Case) -> dict[str, Any]:
     """F9 with the numbers in: unsharded bytes and divisor of each resident line."""
     state = case_resident(case)
-    whole = {
+    unsharded = {
         "weights": state.weights,
         "master_weights": state.master_weights,
         "gradients": 0 if case.steps_in_backward else state.gradients,
@@ -249,7 +249,7 @@ def _formula(case: Case) -> dict[str, Any]:
             "bytes": num_bytes,
             "divisor": shard_divisor(line, zero_stage=stage, num_gpus=count),
         }
-        for line, num_bytes in whole.items()
+        for line, num_bytes in unsharded.items()
     }
 
 
@@ -428,7 +428,11 @@ def _solve(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, An
     fitting = set_ups_that_fit(request.case, _cards(request, catalog), num_tokens=num_tokens)
 
     def best(key: Callable[[SetUp], float | None]) -> dict[str, Any] | None:
-        return _best(fitting, key, num_tokens)
+        found = _best(fitting, key, num_tokens)
+        if found is not None:
+            lacks_bf16 = not catalog.cards[found["card"]].supports_bf16
+            found["is_in_fp16"] = lacks_bf16 and case.precision != "fp32"
+        return found
 
     return {
         "num_gpus": case.num_gpus,
@@ -460,7 +464,6 @@ def _best(
         "usd": None if best.usd is None else round(best.usd, 2),
         "num_tokens": num_tokens,
         "price_date": best.card.price_date,
-        "supports_bf16": best.card.supports_bf16,
     }
 
 

@@ -257,7 +257,7 @@ def step_time(run: TimedRun) -> StepTime:
         communication=exposed,
         optimizer=_optimizer_seconds(work),
     )
-    return _rates(work, seconds, hidden)
+    return _step_of(work, seconds, hidden)
 
 
 def _work(run: TimedRun) -> _Work:
@@ -306,7 +306,7 @@ def _micro_batch(work: _Work) -> _MicroBatch:
     )
 
 
-def _rates(work: _Work, seconds: StepSeconds, hidden: float) -> StepTime:
+def _step_of(work: _Work, seconds: StepSeconds, hidden: float) -> StepTime:
     """The step with tokens per second, their band, and the shares of the card's peak.
 
     Args:

@@ -33,26 +33,26 @@ class TimedRun:
     """Its shapes."""
     card: Card
     """With its peaks, bandwidth, link and GPUs per node."""
-    method: MethodName = "full"
+    method: MethodName
     """What is trained."""
-    precision: Precision = "bf16-mixed"
+    precision: Precision
     """The recipe; matrix products run in 16 bit except under `fp32` (TF32)."""
-    strategy: Strategy = "single"
+    strategy: Strategy
     """Data-parallel strategy."""
-    num_gpus: int = 1
+    num_gpus: int
     """GPUs that share the batch."""
-    sequence_length: int = 2048
+    sequence_length: int
     """Tokens per packed sequence."""
-    micro_batch_size: int = 1
+    micro_batch_size: int
     """Sequences per GPU and pass."""
-    gradient_accumulation_steps: int = 8
+    gradient_accumulation_steps: int
     """Micro-batches per optimizer step."""
-    activation_checkpointing: Checkpointing = "full"
+    activation_checkpointing: Checkpointing
     """What is computed a second time."""
-    attention: AttentionKernel = "flash"
+    attention: AttentionKernel
     """`flash` computes the causal half. `sdpa` is PyTorch's kernel with a mask, over the square.
     `eager` writes the scores out; soft caps and sinks force it, except in a vendor's kernel."""
-    loss: Loss = "standard"
+    loss: Loss
     """`fused` and `chunked` cross-entropy never write all logits in FP32."""
     lora_rank: int = 16
     """Adapter rank, for LoRA and QLoRA."""

@@ -367,8 +367,8 @@ def card_facts_line(card: Card) -> list[str]:
         _rate(bandwidth, "GB/s memory bandwidth", 10**9),
         _rate(card.peak_dense_bf16_flops_per_second, "TFLOP/s dense bf16", 10**12),
         _rate(link, f"GB/s per direction between GPUs ({card.interconnect})", 10**9),
-        f"in counts of {join_words(counts, 'or')}"
-        + ("" if 1 in card.allowed_gpu_counts else "; figures for one GPU are for a part of it"),
+        f"in counts of {join_words(counts, 'or')}",
+        None if 1 in card.allowed_gpu_counts else "figures for one GPU are for a share of a rack",
         None if card.supports_bf16 else "no bf16: train in FP16",
         None if card.supports_flash_attention else "no FlashAttention",
     ]

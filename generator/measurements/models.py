@@ -95,6 +95,19 @@ def find_id(name: str, catalog: Catalog) -> str | None:
     return None
 
 
+def find_entry(name: str, entries: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The entry of a name in any case; empty where there is none.
+
+    Args:
+        name: As a row has it.
+        entries: By the names that rows use.
+    """
+    if name in entries:
+        return entries[name]
+    same = (known for known in entries if known.lower() == name.lower())
+    return entries.get(next(same, ""), {})
+
+
 def find_shape(
     name: str, catalog: Catalog, entries: Mapping[str, Mapping[str, Any]]
 ) -> str | Mapping[str, Any] | None:
@@ -105,10 +118,7 @@ def find_shape(
         catalog: The catalog.
         entries: Configs, or ids in the catalog, by the names that rows use.
     """
-    entry = entries.get(name)
-    if entry is None:
-        same = (known for known in entries if known.lower() == name.lower())
-        entry = entries.get(next(same, ""), {})
+    entry = find_entry(name, entries)
     if "config" in entry:
         config: Mapping[str, Any] = entry["config"]
         return config

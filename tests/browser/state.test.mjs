@@ -250,8 +250,10 @@ test("a launch file has epochs and packing, and gives them back", () => {
   assert.deepEqual(dataset, { epochs: 3, packing: false });
   assert.deepEqual(withChanges(defaultState(), changesOf({ dataset })), state);
   assert.deepEqual(changesOf({ dataset: {} }), {});
-  const third = withChanges(state, changesOf({ dataset: { epochs: 1 / 3 } }));
-  assert.deepEqual(decode(encode(third)).state, third);
+  for (const epochs of [1 / 3, 1 / 300, 1 / 999]) {
+    const part = withChanges(state, changesOf({ dataset: { epochs } }));
+    assert.deepEqual(decode(encode(part)).state, part);
+  }
 });
 
 test("one GPU is what strategy single means", () => {

@@ -169,9 +169,26 @@ const scenarios = {
     });
   },
 
+  /** A model page's controls while its figures do not come, and once they do. */
+  async tables_without_figures() {
+    return withPage(async (page) => {
+      await page.goto(address(`models/${parameters.model}/`));
+      const figures = "**/api/v1/**";
+      const optimizer = page.locator("select[data-control=optimizer]").first();
+      await page.route(figures, (route) => route.abort());
+      await optimizer.selectOption("sgd");
+      await page.getByText("could not be loaded").first().waitFor();
+      const kept = await optimizer.inputValue();
+      await page.unroute(figures);
+      await optimizer.selectOption("sgd");
+      await page.waitForSelector("[data-drawn^='optimizer=sgd']");
+      return [kept, await optimizer.inputValue()];
+    });
+  },
+
   /** The home page's question while its figures do not come, and once they do. */
   async picker_without_figures() {
-    return withPage(async (page) => {
+    return withPage(async (page, { errors }) => {
       await page.goto(address(""));
       const figures = "**/api/v1/**";
       await page.route(figures, (route) => route.abort());
@@ -180,7 +197,7 @@ const scenarios = {
       await page.unroute(figures);
       await page.press(".tf-picker [name=model]", "Enter");
       await page.waitForSelector("tr.tf-target");
-      return page.url();
+      return { url: page.url(), errors: errors.filter((error) => !error.includes("ERR_FAILED")) };
     });
   },
 

@@ -440,7 +440,7 @@ def test_launch_files_lead_back_to_the_set_up_that_they_were_written_for(
     assert [outcome["notice"] for outcome in outcomes.values()] == [[] for _ in TOOLS]
     readings = [outcome["reading"] for outcome in outcomes.values()]
     assert all("Filled in: " in reading for reading in readings)
-    since = "Settings were changed since."
+    since = "Settings have changed since then."
     assert [reading for reading in readings if since in reading] == []
     assert since in seen["later"]
     assert seen["errors"] == []

@@ -216,12 +216,21 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
     assert_quiet(result, site_url)
 
 
+def test_controls_say_what_the_tables_show_also_where_figures_do_not_come(
+    browse: RunNode, site_url: str
+) -> None:
+    result = browse(SCRIPT, scenario="tables_without_figures", url=site_url, model=MODEL)
+
+    assert result == ["adamw", "sgd"]
+
+
 def test_the_home_page_s_question_is_answered_once_its_figures_come(
     browse: RunNode, site_url: str
 ) -> None:
-    url = browse(SCRIPT, scenario="picker_without_figures", url=site_url)
+    result = browse(SCRIPT, scenario="picker_without_figures", url=site_url)
 
-    assert url == f"{site_url}models/{MODEL}/#qlora--adamw--single--rtx-4090-24gb"
+    row = f"{site_url}models/{MODEL}/#qlora--adamw--single--rtx-4090-24gb"
+    assert result == {"url": row, "errors": []}
 
 
 @pytest.mark.only_chromium

@@ -45,13 +45,25 @@ def test_solve_names_the_cheapest_hour_the_cheapest_run_and_the_fastest() -> Non
     assert fastest["num_gpus"] == 64
 
 
-@pytest.mark.parametrize("card", ["t4-16gb", "rtx-4090-24gb"])
-def test_a_card_without_bf16_is_told_where_it_is_the_best(card: str) -> None:
-    request = {**REQUEST, "method": "qlora", "card": card, "price_usd_per_hour": 0.001}
+@pytest.mark.parametrize(
+    ("card", "precision", "is_in_fp16"),
+    [
+        ("t4-16gb", "bf16-mixed", True),
+        ("t4-16gb", "fp32", False),
+        ("rtx-4090-24gb", "bf16-mixed", False),
+    ],
+)
+def test_a_card_without_bf16_is_told_where_it_is_the_best(
+    card: str, precision: str, is_in_fp16: bool
+) -> None:
+    own = {"card": card, "price_usd_per_hour": 0.001, "precision": precision}
+    request = {**REQUEST, "model": "qwen2.5-0.5b", "method": "lora", **own}
     best = answer({"op": "solve", **request}, CATALOG)["cheapest"]
 
     assert best["card"] == card
-    assert best["supports_bf16"] == CATALOG.cards[card].supports_bf16
+    assert best["is_in_fp16"] == is_in_fp16
+    notes = " ".join(answer(request, CATALOG)["assumptions"])
+    assert ("has no BF16" in notes) == is_in_fp16
 
 
 def test_nothing_fits_and_nothing_is_named() -> None:

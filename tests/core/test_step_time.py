@@ -1,6 +1,6 @@
 """Step time: its parts, and its order under every lever."""
 
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 
 import pytest
 
@@ -19,6 +19,7 @@ from generator.core.model import (
     Model,
     ShortConv,
 )
+from generator.core.run import Workload
 from generator.core.step_time import StepTime, link_rate, peak_flops_per_second, step_time
 from generator.core.timed_run import TimedRun
 from tests.core.records import ATTENTION, LLAMA_8B
@@ -60,8 +61,16 @@ def model(block: Block, *, count: int = 32, hidden: int = 4096, vocab: int = 128
 
 
 def timed(**changes: object) -> StepTime:
-    arguments: dict[str, object] = {"model": LLAMA_8B, "card": H100, **changes}
-    return step_time(TimedRun(**arguments))  # type: ignore[arg-type]
+    usual: dict[str, object] = {
+        "model": LLAMA_8B,
+        "card": H100,
+        "method": "full",
+        "precision": "bf16-mixed",
+        "strategy": "single",
+        "num_gpus": 1,
+        **asdict(Workload()),
+    }
+    return step_time(TimedRun(**(usual | changes)))  # type: ignore[arg-type]
 
 
 def rate(**changes: object) -> float:

@@ -108,8 +108,8 @@ def test_an_axolotl_file() -> None:
     assert {"strategy", "precision", "lora.adapter_dtype"} <= set(found["implied"])
     (note,) = found["notes"]
     assert note == (
-        "NousResearch/Meta-Llama-3.1-8B-Instruct is counted as Llama 3.1 8B, of the same shape; an "
-        "export names meta-llama/Llama-3.1-8B."
+        "NousResearch/Meta-Llama-3.1-8B-Instruct is counted as Llama 3.1 8B, which has the same "
+        "shape; an exported file will name meta-llama/Llama-3.1-8B."
     )
 
 
@@ -477,7 +477,7 @@ def test_another_checkpoint_than_an_export_names_is_said(lines: str, exported: s
         assert notes == []
     else:
         (note,) = notes
-        assert note.endswith(f", of the same shape; an export names {exported}.")
+        assert note.endswith(f", which has the same shape; an exported file will name {exported}.")
 
 
 def test_an_unknown_model_is_said_and_listed() -> None:
@@ -585,6 +585,23 @@ def test_a_file_that_speaks_of_memory_is_a_file() -> None:
     found = recognise("# out of memory above 4096\nbase_model: a\nsequence_len: 4096\n")
 
     assert found["tool"] == "axolotl"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("base_model: &m x\n# out of memory above 4096\nsequence_len: 4096", 1),
+        ("base_model: a\njust words  # CUDA out of memory otherwise", 2),
+        ("base_model: a\nout of memory", 2),
+    ],
+)
+def test_a_broken_file_that_speaks_of_memory_is_told_where_it_is_broken(
+    text: str, line: int
+) -> None:
+    with pytest.raises(TrainfitError) as caught:
+        recognise(text)
+
+    assert (caught.value.code, caught.value.field) == ("bad-file", f"line {line}")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from generator.accuracy.score import score_row
+from generator.accuracy.throughput_rows import Models
 from generator.accuracy.vocabulary import unknown_in_memory_row
 from generator.core.catalog import Catalog
 from generator.load import load_catalog
@@ -72,3 +73,18 @@ def test_a_memory_row_may_name_a_model_of_the_catalog_by_another_name(
     assert ours.skipped is None
     assert ours.predicted_bytes == theirs.predicted_bytes
     assert list(unknown_in_memory_row({**row, "model": "our llama"}, catalog, models)) == []
+
+
+def test_that_only_a_size_is_published_is_known_by_a_name_in_any_case(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    path = tmp_path / "models.json"
+    entry = {"catalog": "llama-2-7b", "approximate": True}
+    path.write_text(json.dumps({"Shape-7B": entry}), encoding="utf-8")
+    models = Models(catalog, [path])
+
+    assert [models.approximate(name) for name in ("Shape-7B", "shape-7b", "other")] == [
+        True,
+        True,
+        False,
+    ]

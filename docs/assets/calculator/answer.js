@@ -297,7 +297,7 @@ export function solutions(solved, { cardName, onApply }) {
       ...(found
         ? [
             `${count(found.num_gpus)} × ${cardName(found.card)}, ${figure(found)}` +
-              (found.supports_bf16 ? "" : ", in FP16"),
+              (found.is_in_fp16 ? ", in FP16" : ""),
             { card: found.card, num_gpus: found.num_gpus },
           ]
         : none),

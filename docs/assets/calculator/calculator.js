@@ -138,9 +138,14 @@ class Calculator {
     this.view.compare.keep(decoded?.kept ?? null);
     this.#setView(decoded?.view ?? null);
     const isOther = encode(state) !== encode(this.state) || typeof state.model !== "string";
+    this.#set(state);
+    return isOther;
+  }
+
+  #set(state) {
+    if (encode(state) !== encode(this.state)) this.importer?.noteChange();
     this.state = state;
     this.form?.show(state);
-    return isOther;
   }
 
   /** The whole page, or the compact view for other pages: `?view=compact`, or in the link. */
@@ -209,9 +214,7 @@ class Calculator {
 
   #change(changes) {
     this.view.keepFocus();
-    this.importer?.noteChange();
-    this.state = withChanges(this.state, changes);
-    this.form?.show(this.state);
+    this.#set(withChanges(this.state, changes));
     this.view.showProblems([]);
     this.#writeLink();
     this.#compute();

@@ -131,8 +131,8 @@ export function importBox({ read, accept }) {
     else show(event.dataTransfer.getData("text/plain"));
   });
   const noteChange = () => {
-    if (report.querySelector(".tf-reading-for") === null) return;
-    setText(report.querySelector(".tf-reading-since"), " Settings were changed since.");
+    const since = report.querySelector(".tf-reading-since");
+    if (since !== null) setText(since, " Settings have changed since then.");
   };
   return { root, noteChange };
 }
@@ -161,7 +161,7 @@ function summary({ tool, ignored, notes }, settings) {
   return [
     el(
       "p",
-      { class: "tf-reading-for" },
+      {},
       `Read as ${TAKEN_FOR[tool] ?? tool}.`,
       el("span", { class: "tf-reading-since" }),
     ),

@@ -113,7 +113,7 @@ export function parseValue(field, text) {
       return value >= field.min && value <= field.max ? value : undefined;
     }
     case "decimal": {
-      if (!/^[0-9]{1,8}(?:\.[0-9]{1,17})?$/.test(text)) return undefined;
+      if (!/^[0-9]{1,8}(?:\.[0-9]{1,19})?$/.test(text)) return undefined;
       const value = Number(text);
       return value >= field.min && value <= field.max ? value : undefined;
     }

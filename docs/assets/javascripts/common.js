@@ -1,5 +1,4 @@
 // What the scripts of the tables share: elements, and the words and signs of an answer.
-"use strict";
 
 export const METHODS = { full: "Full fine-tuning", lora: "LoRA", qlora: "QLoRA" };
 export const STRATEGIES = {

@@ -1,6 +1,5 @@
 // The tables of a model page for other optimizers and lengths, and what each cell is made of.
 // They are complete without this script; it reads the page's JSON when a reader asks for more.
-"use strict";
 
 import { element, METHODS, SIGNS, STRATEGIES } from "./common.js";
 import { addressOf, announce, copy, focusedCardOf, idInAddress, mark, reveal, tell } from "./tables.js";
@@ -11,10 +10,14 @@ let addTabStop = () => {};
 
 let loading = null;
 function load() {
-  loading ??= fetch(modelPage.dataset.model).then((response) => {
-    if (!response.ok) throw new Error(`${response.status}`);
-    return response.json().then((file) => file.items[0]);
-  });
+  if (loading === null) {
+    loading = fetch(modelPage.dataset.model).then((response) => {
+      if (!response.ok) throw new Error(`${response.status}`);
+      return response.json().then((file) => file.items[0]);
+    });
+    // The next question asks again.
+    loading.catch(() => (loading = null));
+  }
   return loading;
 }
 
@@ -145,23 +148,23 @@ function redraw(details, data, section) {
 
 /** Draws the tables of a method anew; false where their figures do not come. */
 async function show(section, optimizer, length) {
-  const select = section.querySelector("[data-control=optimizer]");
-  section.dataset.optimizer = optimizer;
-  section.dataset.optimizerName = select.querySelector(`option[value="${CSS.escape(optimizer)}"]`).textContent;
-  section.dataset.length = length;
-  select.value = optimizer;
-  section.querySelector("[data-control=length]").value = length;
+  const select = (name) => section.querySelector(`[data-control=${name}]`);
+  let data = null;
   try {
-    const data = await load();
+    data = await load();
+    const option = select("optimizer").querySelector(`option[value="${CSS.escape(optimizer)}"]`);
+    Object.assign(section.dataset, { optimizer, optimizerName: option.textContent, length });
     for (const details of section.querySelectorAll("details.tf-strategy")) redraw(details, data, section);
     mark(idInAddress());
     section.dataset.drawn = `optimizer=${optimizer} length=${length}`;
     announce(`${METHODS[section.dataset.method]}, ${section.dataset.optimizerName}, ${length} tokens`);
-    return true;
   } catch (error) {
-    tell(`The figures could not be loaded (${error.message}); the tables keep AdamW.`);
-    return false;
+    tell(`The figures could not be loaded (${error.message}); the tables are as they were.`);
   }
+  // What is chosen is what the tables show.
+  select("optimizer").value = section.dataset.optimizer;
+  select("length").value = section.dataset.length;
+  return data !== null;
 }
 
 function addControls(section) {
@@ -321,6 +324,7 @@ async function revealRow() {
   const id = idInAddress();
   document.querySelector(".tf-missing")?.remove();
   if (!id.includes("--") || document.getElementById(id) || !(await drawFor(id))) return;
+  if (id !== idInAddress()) return; // another address came meanwhile
   if (document.getElementById(id)) reveal();
   else noteMissing(id);
 }

@@ -1,5 +1,4 @@
 // The home page's question: model, method and card lead to the row that answers it.
-"use strict";
 
 import { element, WORDS } from "./common.js";
 import { modelsNamed } from "./names.js";
@@ -72,18 +71,21 @@ let numAsked = 0;
 
 /** Answers the question that stands there; the address of the answer's row, if it has one. */
 async function update() {
+  numAsked += 1;
+  const own = numAsked;
   try {
-    return await answerQuestion();
+    return await answerQuestion(() => own !== numAsked);
   } catch (error) {
+    if (own !== numAsked) return null;
     output.textContent = `The figures could not be loaded (${error.message}). All models are in the list of models.`;
     return null;
   }
 }
 
-async function answerQuestion() {
-  numAsked += 1;
-  const own = numAsked;
+/** `isOld` tells whether another question came meanwhile, whose answer may already stand there. */
+async function answerQuestion(isOld) {
   const models = await json("models.json");
+  if (isOld()) return null;
   const [model, ...others] = modelsNamed(models, form.elements.model.value);
   if (!model) {
     output.textContent = "No such model in the catalog. The calculator takes a config.json.";
@@ -94,8 +96,7 @@ async function answerQuestion() {
     return null;
   }
   const [data] = await json(`models/${model.id}.json`);
-  // Another question came meanwhile: its answer may already stand there.
-  if (own !== numAsked) return null;
+  if (isOld()) return null;
   const { method, card } = Object.fromEntries(new FormData(form));
   const best = answer(data, method, card);
   const name = form.elements.card.selectedOptions[0].textContent;
@@ -144,5 +145,12 @@ form.elements.model.addEventListener("input", () => {
   numAsked += 1;
   output.replaceChildren();
 });
-form.addEventListener("focusin", start, { once: true });
-form.addEventListener("pointerenter", start, { once: true });
+// The lists come when someone comes near; where they do not, the next approach asks again.
+const listen = () => {
+  const approach = () => {
+    for (const event of ["focusin", "pointerenter"]) form.removeEventListener(event, approach);
+    start().catch(listen);
+  };
+  for (const event of ["focusin", "pointerenter"]) form.addEventListener(event, approach);
+};
+listen();

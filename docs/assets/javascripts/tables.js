@@ -1,5 +1,4 @@
 // Addresses and copies of tables and their rows, on every page that has some.
-"use strict";
 
 import { element, METHODS, STRATEGIES } from "./common.js";
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from generator.core.hf_config.reader import FIELD_PREFIX, Questions
+from generator.core.units import join_words
 
 HARMLESS = frozenset(
     (
@@ -146,7 +147,7 @@ def unknown_note(config: Mapping[str, object], questions: Questions) -> str:
     more = len(names) - len(shown)
     if more:
         shown.append(f"{more:,} more")
-    listed = " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    listed = join_words(shown)
     if len(names) == 1:
         return (
             f"The config's {listed} is not read; if it changes a tensor's size, the estimate "

@@ -31,6 +31,16 @@ def shown(path: tuple[str, ...]) -> str:
     return text if len(text) <= LONGEST_KEY else text[: LONGEST_KEY - 3] + "..."
 
 
+def _number_in(value: object) -> int | float | None:
+    """The number that a key holds, in quotes or not; None where it holds none."""
+    if isinstance(value, str):
+        try:
+            return float(value[:40])
+        except ValueError:
+            return None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
 def find_model(name: str, catalog: Catalog) -> str | None:
     """The catalog's id of a checkpoint, also of its instruction-tuned or quantised variants.
 
@@ -238,8 +248,8 @@ class Reading:
         written = name.strip().rstrip("/")
         if written.lower() != exported.lower():
             self.notes.append(
-                f"{written[:80]} is counted as {self.catalog.models[model].name}, of the same "
-                f"shape; an export names {exported}."
+                f"{written[:80]} is counted as {self.catalog.models[model].name}, which has the "
+                f"same shape; an exported file will name {exported}."
             )
 
     def optimizer(self, name: str, path: tuple[str, ...]) -> None:
@@ -277,22 +287,21 @@ class Reading:
             default: What the tool takes where the key is absent; None where it refuses to guess.
             limit: The key of that number; no limit where it is not above zero.
         """
-        steps = self.keys.get(limit)
-        if isinstance(steps, int) and steps > 0:
-            self.notes.append(f"{limit} ends the run, not its epochs: set those that it makes.")
+        steps = _number_in(self.keys.get(limit))
+        if steps is not None and steps > 0:
+            self.notes.append(
+                f"{limit} ends this run, so its epochs were not taken over: set how many passes "
+                "over the data those steps make."
+            )
             return
-        value = self.get(key)
-        if value is None:
+        given = self.get(key)
+        if given is None:
             if default is not None:
                 self.imply("dataset.epochs", default)
             return
-        if isinstance(value, str):
-            try:
-                value = float(value[:40])
-            except ValueError:
-                raise self.wrong((key,), value, "a number") from None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.wrong((key,), value, "a number")
+        value = _number_in(given)
+        if value is None:
+            raise self.wrong((key,), given, "a number")
         if value <= 0:
             self.used.discard((key,))
             return

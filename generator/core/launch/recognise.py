@@ -200,6 +200,16 @@ def read_keys(text: str, catalog: Catalog) -> Found:
     )
 
 
+def _is_out_of_memory(text: str) -> bool:
+    """Whether a text speaks of memory that ran out, and not in a file's comment or value."""
+    known = {*_CONFIG_KEYS, *(key for each in FORMATS for key in each.signature)}
+    lines = [line.partition("#")[0] for line in text.splitlines()]
+    if any(line.partition(":")[0].strip(" \"'") in known for line in lines if ":" in line):
+        return False
+    said = "\n".join(lines).lower()
+    return any(words in said for words in _OUT_OF_MEMORY)
+
+
 def _told_better(text: str, problem: TrainfitError) -> TrainfitError:
     """The error for a text that is no file at all, in other words than those of a broken file.
 
@@ -207,7 +217,7 @@ def _told_better(text: str, problem: TrainfitError) -> TrainfitError:
         text: What was pasted.
         problem: What reading it as a file has ended with.
     """
-    if problem.code == "bad-file" and any(words in text.lower() for words in _OUT_OF_MEMORY):
+    if problem.code == "bad-file" and _is_out_of_memory(text):
         return TrainfitError(
             "bad-file",
             "text",

@@ -7,6 +7,7 @@ from generator.core.card import Card
 from generator.core.dataset import Dataset
 from generator.core.params import tensors
 from generator.core.run import Case
+from generator.core.units import join_words
 
 Half = Literal["bf16", "fp16"]
 """The 16-bit format of a run."""
@@ -103,7 +104,7 @@ def placeholder_note(plan: Plan, *own: str) -> str:
         names.append("LoRA alpha")
         if plan.case.lora.dropout:
             names.append("dropout rate")
-    return f"{', '.join(names[:-1])} and {names[-1]} are placeholders: set your own."
+    return f"{join_words(names)} are placeholders: set your own."
 
 
 def common_notes(plan: Plan) -> list[str]:
