@@ -76,7 +76,7 @@ def test_a_page_says_that_its_model_is_not_verified_yet_and_no_other_does(
 
     assert "not verified yet" not in (docs / f"models/{MODELS[0]}.md").read_text(encoding="utf-8")
     text = (docs / f"models/{MODELS[0]}.md").read_text(encoding="utf-8")
-    assert "</p>\n\n## At a glance" in text
+    assert '</p>\n\n<ul class="tf-jump"' in text
     assert link in (generated.docs / f"models/{MODELS[0]}.md").read_text(encoding="utf-8")
 
 
