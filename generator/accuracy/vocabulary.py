@@ -47,6 +47,20 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 """Cells of `memory.csv` that take one of a few words."""
 
 
+THROUGHPUT_WORDS: Mapping[str, tuple[str, ...]] = {
+    "attention": (
+        *("flash", "flash_attention_2", "FA3", "FA4", "SDPA", "SDPA flash", "SDPA flash v2"),
+        *("TE flash", "cuDNN/TE flash", "causal mask", "eager"),
+    ),
+    "compile": ("yes", "no", "n/a (CUDA C)"),
+    "packing": (
+        *("yes", "no", "padding-free", "fixed length", "full sequences", "filled sequences"),
+        *("one dense sequence", "packed SQuAD", "synthetic", "mock data"),
+    ),
+}
+"""Cells of `throughput.csv` that take one of a few words."""
+
+
 def _outside(row: Row, words: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
     for column, known in words.items():
         value = row.get(column, "")
@@ -98,6 +112,7 @@ def unknown_in_throughput_row(
         catalog: The catalog.
         models: Configs, or ids in the catalog, by the names that rows use.
     """
+    yield from _outside(row, THROUGHPUT_WORDS)
     if row["model"] and find_shape(row["model"], catalog, models) is None:
         yield "model", _no_model(row["model"], catalog, models, "throughput-models.json")
     card = find_card(row["gpu"], catalog.cards)
@@ -106,7 +121,8 @@ def unknown_in_throughput_row(
     for column, reader in (
         ("method", lambda: method_of(row["method"])),
         ("precision", lambda: precision_of(row)),
-        ("strategy", lambda: strategy_of(row)),
+        # Of one GPU any word would do, a misspelt one too.
+        ("strategy", lambda: strategy_of({**row, "num_gpus": ""})),
         ("activation_checkpointing", lambda: checkpointing_of(row)),
     ):
         try:

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from generator.core.card import Card
 from generator.core.memory import Ledger
+from generator.core.params import tensors
 from generator.core.run import SHARDED_FROM_STAGE, ZERO_STAGE, Case
 from generator.core.units import format_gb, join_words
 
@@ -70,6 +71,7 @@ LINE_WORDS = {
 }
 SINGULAR_LINES = ("optimizer_states", "overhead")
 """Lines whose words are one thing in a sentence."""
+EXPERTS_IN_16_BIT = "since fused experts stay in 16 bit"
 
 
 def _what_more_would_share(case: Case, ledger: Ledger) -> str:
@@ -103,6 +105,13 @@ def _what_more_gpus_do(case: Case, ledger: Ledger) -> str:
     return f"every GPU keeps {format_gb(replicated)} of {words} and overhead however many there are"
 
 
+def _has_16_bit_experts(case: Case) -> bool:
+    """Whether a 4-bit base holds experts that stay as they are, which is most of its bytes."""
+    if case.method != "qlora" or case.stack.quantises_experts:
+        return False
+    return any(tensor.kind == "expert" for tensor in tensors(case.model))
+
+
 def verdict(case: Case, ledger: Ledger, card: Card) -> Verdict:
     """The verdict for a case on one GPU of a card, with its reason.
 
@@ -126,10 +135,11 @@ def verdict(case: Case, ledger: Ledger, card: Card) -> Verdict:
     lines = {line: getattr(ledger, line) for line in LINE_WORDS}
     largest = max(lines, key=lambda line: lines[line])
     alone = " alone" if lines[largest] > fit_limit_bytes(card) else ""
+    why = f", {EXPERTS_IN_16_BIT}" if largest == "weights" and _has_16_bit_experts(case) else ""
     verb = "is" if largest in SINGULAR_LINES else "are"
     return Verdict(
         name=name,
         share=share,
-        reason=f"{of_card}: {LINE_WORDS[largest]}{alone} {verb} {format_gb(lines[largest])}; "
+        reason=f"{of_card}: {LINE_WORDS[largest]}{alone} {verb} {format_gb(lines[largest])}{why}; "
         f"{_what_more_gpus_do(case, ledger)}.",
     )

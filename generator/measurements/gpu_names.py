@@ -44,7 +44,7 @@ FILLERS = frozenset(
     }
 )
 """Words that tell no card from another. `laptop`, `mobile` and `ti` do."""
-COUNT = re.compile(r"\d+x|x\d+")
+COUNT = re.compile(r"\d{1,3}x|x\d{1,2}")
 
 ALSO_CALLED: Mapping[frozenset[str], frozenset[str]] = {
     # The A100 for China: the same chip and memory, with slower links.

@@ -244,6 +244,15 @@ test("a data set is its tokens or its samples, whichever was given last", () => 
   assert.equal(cost(withChanges(whole, { card: null })).price, undefined);
 });
 
+test("a card's size does away with the card", () => {
+  const sized = withChanges(
+    withChanges(defaultState(), { card: "t4-16gb" }),
+    { "card.memory_gb": 20 },
+  );
+  assert.equal(encode(sized), "v=1&model=llama-3.1-8b&card.memory_gb=20");
+  assert.equal(withChanges(sized, { card: "t4-16gb" })["card.memory_gb"], null);
+});
+
 test("a launch file has epochs and packing, and gives them back", () => {
   const state = withChanges(defaultState(), { "dataset.epochs": 3, "dataset.packing": false });
   const { dataset } = toExportRequest(state);
@@ -275,6 +284,8 @@ test("parameter counts are read as people write them", () => {
     "13e9": 13e9,
     "8,030,261,248": 8030261248,
     "8_030_261_248 parameters": 8030261248,
+    "1,5B": null,
+    "1,50": null,
     "1.2 trillion": 1.2e12,
     0: null,
     "-3B": null,

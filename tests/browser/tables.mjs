@@ -124,6 +124,30 @@ const scenarios = {
     return tops;
   },
 
+  /** The link of a table at another length, copied and opened afresh; and the code of the badges. */
+  async length_in_link() {
+    return withPage(async (page, record, context) => {
+      await allowClipboard(context);
+      await page.goto(address(`models/${parameters.model}/`));
+      await page.waitForSelector("select[data-control=length]");
+      await choose(page, "length", "8192");
+      const table = page.locator("#full--adamw--zero-3");
+      await table.getByRole("button", { name: "Copy link" }).click();
+      const link = await page.evaluate(() => navigator.clipboard.readText());
+      await page.goto("about:blank");
+      await page.goto(link);
+      await page.waitForSelector(".tf-method[data-method=full][data-drawn$='length=8192']");
+      return {
+        link,
+        head: await table.locator("[data-length-head]").first().innerText(),
+        top: await table.evaluate((each) => each.getBoundingClientRect().top),
+        others: await page.locator(".tf-method[data-drawn]").count(),
+        badges: await page.locator("#badges ~ .highlight, #badges ~ pre").allInnerTexts(),
+        ...record,
+      };
+    });
+  },
+
   /** Addresses of no row, one with an optimizer that the script draws, then of a row. */
   async missing_row() {
     return withPage(async (page, record) => {
@@ -155,6 +179,8 @@ const scenarios = {
       await page.fill(".tf-picker [name=model]", parameters.unknown);
       await page.press(".tf-picker [name=model]", "Tab");
       await page.getByText("No such model in the catalog").waitFor();
+      await page.fill(".tf-picker [name=model]", parameters.whole);
+      await page.waitForSelector(".tf-picked a"); // without leaving the field
       await page.fill(".tf-picker [name=model]", parameters.several);
       await page.press(".tf-picker [name=model]", "Enter");
       await page.getByText("Which one?").waitFor();

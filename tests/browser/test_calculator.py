@@ -180,6 +180,7 @@ NAMES = [
     ("Card", "20 GB", "Enter", "Card with 20 GB"),
     ("Card", "24 gb", "Tab", "Card with 24 GB"),
     ("Card", "100", "Enter", "Card with 100 GB"),
+    ("Card", "48", "Tab", "Card with 48 GB"),
     ("Card", "3090", "Enter", "NVIDIA GeForce RTX 3090"),
     ("Model", "llama 3 8b", "Enter", "Llama 3 8B"),
     ("Model", "meta-llama/Llama-3.1-8B-Instruct", "Enter", "Llama 3.1 8B"),

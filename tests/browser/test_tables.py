@@ -85,6 +85,17 @@ def test_an_address_of_a_section_leads_to_its_heading(browse: RunNode, site_url:
         assert all(40 < top < 100 for top in tops), result
 
 
+def test_a_link_keeps_the_length_that_its_table_shows(browse: RunNode, site_url: str) -> None:
+    result = browse(SCRIPT, scenario="length_in_link", url=site_url, model=MODEL)
+
+    assert result["link"] == f"{site_url}models/{MODEL}/?tokens=8192#full--adamw--zero-3"
+    assert "8,192 tokens" in result["head"]
+    assert 0 < result["top"] < 120
+    assert result["others"] == 1, "only the method of the link is drawn anew"
+    assert any(f"{site_url}api/v1/badges/{MODEL}/full.svg" in code for code in result["badges"])
+    assert_quiet(result, site_url)
+
+
 def test_an_address_of_no_row_is_told(browse: RunNode, site_url: str) -> None:
     rows = ["full--adamw--zero-3--h1000-sxm-80gb", "full--lion-8bit--zero-2--no-card"]
     row = "full--adamw--zero-3--h100-sxm-80gb"
@@ -199,6 +210,7 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
         scenario="picker",
         url=site_url,
         unknown="Llama 5",  # not the 5 of 65B
+        whole="gemma 3 12b",
         several="qwen3",
         typed="meta-llama/Llama-3.3-70B-Instruct",
         method="full",

@@ -63,6 +63,7 @@ def test_a_sound_row_has_no_findings(measured: Path) -> None:
     [
         ({"model": "test/Tset-1B"}, "model", 'did you mean "test/Test-1B"'),
         ({"gpu": "test-crad-24gb"}, "gpu", 'did you mean "test-card-24gb"'),
+        ({"gpu": "x951-24gb"}, "gpu", 'the catalog has no card "x951-24gb"'),
         ({"optimizer": "tset_adan"}, "optimizer", "the catalog has no optimizer"),
         ({"framework": "unslot 2024.8"}, "framework", 'known tool; did you mean "unsloth"'),
         (

@@ -194,7 +194,7 @@ def test_every_placeholder_is_named(tool: str, also: str) -> None:
     [
         pytest.param("axolotl", {}, "master only under DeepSpeed", id="no-master"),
         pytest.param("trl", {}, "16 bytes per parameter", id="trl-autocast"),
-        pytest.param("trl", {"loss": "fused"}, "chunks of tokens", id="trl-loss"),
+        pytest.param("trl", {"loss": "standard"}, "chunks of tokens", id="trl-loss"),
         pytest.param("llama-factory", {"loss": "chunked"}, "Liger", id="llama-factory-loss"),
         pytest.param(
             "llama-factory", {"activation_checkpointing": "selective"}, "whole blocks", id="blocks"

@@ -5,6 +5,7 @@ import { holds, isWhole, wordsOf } from "../javascripts/names.js";
 import { el } from "./dom.js";
 
 const MAX_SHOWN = 60;
+const NO_NAME = /^\s*(?:[-+]\s*[0-9.]|0+(?![0-9.]))/; // a number below zero, or zero
 
 /**
  * @param {object} settings
@@ -78,7 +79,7 @@ export function combobox({
 
   const open = (query) => {
     const words = wordsOf(query);
-    const found = options().filter(({ search }) => holds(search, words));
+    const found = NO_NAME.test(query) ? [] : options().filter(({ search }) => holds(search, words));
     const isClose = (option) => isWhole(option.search, words);
     const farness = (option) => (isClose(option) ? 0 : 1000) + distance(option);
     if (words.length > 0) found.sort((left, right) => farness(left) - farness(right));

@@ -51,15 +51,17 @@ function rememberTool(tool) {
   }
 }
 
+const SMALLEST_NAME = 1000;
 const LARGE_COUNTS = new Set(["dataset.num_tokens", "dataset.num_samples"]);
 
 /**
  * Typed text as the written form of a value: a sequence of `8k` is 8,192 tokens, a data set of
- * `1.5B` is 1.5 billion, and grouping is ignored.
+ * `1.5B` is 1.5 billion, and grouping by thousands is ignored.
  */
 function normaliseTyped(key, text) {
   if (LARGE_COUNTS.has(key)) return String(parseParameterCount(text) ?? text.trim());
-  const plain = text.trim().replace(/(?<=[0-9])[,_ ](?=[0-9])/g, "");
+  // A comma groups thousands; as the point of a fraction it would make 25 of 2,5.
+  const plain = text.trim().replace(/(?<=[0-9])(?:[_ ](?=[0-9])|,(?=[0-9]{3}(?![0-9])))/g, "");
   const short = key === "sequence_length" ? /^([0-9]{1,5})k$/i.exec(plain) : null;
   return short === null ? plain : String(Number(short[1]) * 1024);
 }
@@ -306,8 +308,8 @@ export async function buildForm({ catalogue, onChange, importer }) {
           value: { memory_gb: size },
           label: ownCardName(size),
           detail: "no speed, no list price",
-          // 4090 is the name of a card before it is a size.
-          isAfterWhole: match[2] === undefined,
+          // 4090 is the name of a card before it is a size; no name has a smaller number alone.
+          isAfterWhole: match[2] === undefined && size >= SMALLEST_NAME,
         };
   };
   const nameOf = (entries, id) => entries.find((entry) => entry.value === id)?.label ?? id;

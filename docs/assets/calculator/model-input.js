@@ -13,6 +13,7 @@ export function parseParameterCount(text) {
   const match = text.length <= 64 ? COUNT.exec(text.trim()) : null;
   if (match === null) return null;
   const [, digits, exponent, scale] = match;
+  if (/,(?![0-9]{3}(?![0-9]))/.test(digits)) return null; // 1,5B is 1.5B in some languages
   const value = Number(digits.replace(/[_,' ]/g, "")) * 10 ** Number(exponent ?? 0);
   const count = Math.round(value * SCALES[scale.toLowerCase()]);
   return Number.isSafeInteger(count) && count > 0 ? count : null;

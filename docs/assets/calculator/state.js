@@ -442,6 +442,7 @@ export function changesOf({ lora, card, dataset, ...fields }) {
 /** What a choice does away with: the other way to say the same. */
 const REPLACED = Object.freeze({
   card: ["card.memory_gb"],
+  "card.memory_gb": ["card"],
   "dataset.num_tokens": ["dataset.num_samples", "dataset.tokens_per_sample"],
   "dataset.num_samples": ["dataset.num_tokens"],
   "dataset.tokens_per_sample": ["dataset.num_tokens"],

@@ -4,6 +4,7 @@
 import { element, METHODS, SIGNS, STRATEGIES } from "./common.js";
 import { addressOf, announce, copy, focusedCardOf, idInAddress, mark, reveal, tell } from "./tables.js";
 
+const article = document.querySelector("article");
 const modelPage = document.querySelector("[data-model]");
 // What a table gets when the script for it has come; nothing waits for that.
 let addTabStop = () => {};
@@ -191,7 +192,7 @@ function addControls(section) {
   ]);
   section.dataset.default = section.dataset.optimizer;
   section.dataset.optimizerName = optimizers.find(([id]) => id === section.dataset.optimizer)[1];
-  section.dataset.length = lengths[0][0];
+  section.dataset.length = section.dataset.ownLength = lengths[0][0];
   section.prepend(
     element(
       "p",
@@ -312,21 +313,42 @@ function noteMissing(id) {
   document.querySelector("h1").after(note);
 }
 
-/** Draws the tables that the address of a row asks for; false where their figures do not come. */
-async function drawFor(id) {
+/** Draws the tables that an address asks for; false where their figures do not come. */
+async function drawFor(id, tokens) {
   const [method, optimizer] = id.split("--");
   const section = document.querySelector(`.tf-method[data-method="${CSS.escape(method)}"]`);
   const isKnown = JSON.parse(modelPage.dataset.optimizers).some(([each]) => each === optimizer);
-  return section && isKnown ? show(section, optimizer, section.dataset.length) : true;
+  if (!section || !isKnown) return true;
+  return show(section, optimizer, tokens ?? section.dataset.length);
 }
 
-async function revealRow() {
+/** The length that this page was opened for, where it has one of the tables' lengths. */
+function tokensInAddress() {
+  const tokens = new URLSearchParams(location.search).get("tokens");
+  return lengthsOfPage().map(String).includes(tokens) ? tokens : null;
+}
+
+async function revealRow(tokens = null) {
   const id = idInAddress();
   document.querySelector(".tf-missing")?.remove();
-  if (!id.includes("--") || document.getElementById(id) || !(await drawFor(id))) return;
+  const isThere = document.getElementById(id) && tokens === null;
+  if (!id.includes("--") || isThere || !(await drawFor(id, tokens))) return;
   if (id !== idInAddress()) return; // another address came meanwhile
   if (document.getElementById(id)) reveal();
   else noteMissing(id);
+}
+
+/* Badges: their code names the address that the site was built for; here it is the one that answers. */
+
+function nameThisSite() {
+  const built = document.querySelector("link[rel=canonical]")?.href;
+  if (!built) return;
+  const [from, to] = [built, location.href].map((address) => new URL("../../", address).href);
+  const texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+  while (from !== to && texts.nextNode()) {
+    const { currentNode: text } = texts;
+    if (text.data.includes(from)) text.data = text.data.replaceAll(from, to);
+  }
 }
 
 document.querySelectorAll(".tf-method").forEach(addControls);
@@ -334,7 +356,8 @@ import("./breakdown.js").then((module) => {
   addTabStop = module.addTabStop;
   module.addTabStops(document.querySelectorAll(".tf-method .tf-wide > table.t"));
   const copyLink = (id) => copy(addressOf(id), "Link");
-  module.addBreakdown({ article: document.querySelector("article"), setUpOf, load, figuresOf, copyLink });
+  module.addBreakdown({ article, setUpOf, load, figuresOf, copyLink });
 });
-window.addEventListener("hashchange", revealRow);
-revealRow();
+window.addEventListener("hashchange", () => revealRow());
+revealRow(tokensInAddress());
+nameThisSite();

@@ -25,6 +25,7 @@ async function json(path) {
 }
 
 const MOST_CHOICES = 8;
+const TYPING_DELAY_MS = 500; // after the last key
 
 /** Asks which of several models was meant. */
 function askWhich(models) {
@@ -141,9 +142,12 @@ form.addEventListener("submit", async (event) => {
 });
 form.addEventListener("change", update);
 // What stands there answers another question from now on.
+let typing = 0;
 form.elements.model.addEventListener("input", () => {
   numAsked += 1;
   output.replaceChildren();
+  clearTimeout(typing);
+  typing = setTimeout(update, TYPING_DELAY_MS);
 });
 // The lists come when someone comes near; where they do not, the next approach asks again.
 const listen = () => {

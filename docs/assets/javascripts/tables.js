@@ -33,8 +33,11 @@ export async function copy(text, what) {
   tell(`${what} copied`);
 }
 
+/** The address of a table or row, at the length that it shows where that is not the page's own. */
 export function addressOf(id) {
-  return `${location.origin}${location.pathname}#${id}`;
+  const { length, ownLength } = document.getElementById(id)?.closest(".tf-method")?.dataset ?? {};
+  const query = length === ownLength ? "" : `?tokens=${length}`;
+  return `${location.origin}${location.pathname}${query}#${id}`;
 }
 
 function textOf(cell) {
@@ -202,7 +205,8 @@ export function reveal() {
   if (row) focusedCard = null;
   if (!row && !found.matches("details")) return;
   found.getBoundingClientRect(); // Firefox does not scroll to what was never laid out
-  found.scrollIntoView({ block: "center" });
+  // A table is read from its top.
+  found.scrollIntoView({ block: row ? "center" : "start" });
 }
 
 document.querySelectorAll("table.t").forEach((table) => {

@@ -152,7 +152,9 @@ def export(plan: Plan) -> Launch:
         keys["gradient_checkpointing_kwargs"] = {"selective": True, "use_reentrant": False}
         notes.append("TRL's selective checkpointing keeps attention only and needs less.")
     keys["loss_type"] = "nll"
-    if workload.loss != "chunked":
+    if workload.loss == "fused":
+        keys["use_liger_kernel"] = True
+    elif workload.loss == "standard":
         notes.append(
             "TRL computes this loss in chunks of tokens and never holds the full logits: "
             "choose chunked to see what that needs."
@@ -217,6 +219,19 @@ def _read_adapter(reading: Reading) -> None:
         reading.notes.append("DoRA is counted as LoRA: its magnitudes are not.")
 
 
+def _read_loss(reading: Reading) -> None:
+    """`nll`, the default, is computed in chunks of tokens, and `chunked_nll` is its older name;
+    `dft` needs the logits of all tokens; Liger's kernel takes the place of either.
+    """
+    kind = reading.word("loss_type")
+    if reading.flag("use_liger_kernel"):
+        reading.say("loss", "fused")
+    elif kind is None:
+        reading.imply("loss", "chunked")
+    else:
+        reading.say("loss", "standard" if kind == "dft" else "chunked")
+
+
 def _read_precision(reading: Reading, *, has_deepspeed: bool) -> None:
     dtype = reading.word("dtype") or reading.word("torch_dtype")
     fp16 = reading.flag("fp16") or False
@@ -271,8 +286,7 @@ def read(reading: Reading) -> None:
     else:
         reading.used.discard(("attn_implementation",))
         reading.notes.append(f"The attention {attention[:40]} is not modelled; choose one.")
-    reading.get("loss_type")
-    reading.imply("loss", "chunked")
+    _read_loss(reading)
     checkpoints = reading.flag("gradient_checkpointing")
     selective = reading.get("gradient_checkpointing_kwargs", "selective") is True
     reading.get("gradient_checkpointing_kwargs", "use_reentrant")
