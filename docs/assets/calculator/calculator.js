@@ -81,10 +81,7 @@ class Calculator {
       state: this.state,
       onChange: (changes) => this.#change(changes),
       onKeep: () => this.#writeLink(),
-      onReset: () => {
-        this.state = defaultState();
-        this.#change({});
-      },
+      onReset: () => this.#change(defaultState()),
       onSettings: () => this.form?.focus(),
       linkTo: (state) => this.#link(state),
       takeLink: () => {
