@@ -25,8 +25,9 @@ or {"config": {...}} with a Hugging Face config.json. A bad line yields {"error"
 place, the other lines are answered, and the exit status is 2.
 """
 IDS_HELP = """\
-With "op": "solve" the same request gives the longest sequence and the largest micro-batch that fit,
-the fewest GPUs, the cheapest and the fastest set-up, and the changes that would make it fit.
+With "op": "solve" the same request gives the longest sequence that fits, in steps of 256 tokens,
+the largest micro-batch, the fewest GPUs, the cheapest and the fastest set-up, and the changes that
+would make it fit.
 
 Ids are the names of the files in catalog/models, cards, optimizers and stacks; all of them with
 

@@ -122,8 +122,15 @@ def verdict(case: Case, ledger: Ledger, card: Card) -> Verdict:
     name = verdict_name(total, card)
     share = total / card.memory_marketed_bytes
     of_card = f"{format_gb(total)} of {card.memory_marketed_gb:,} GB per GPU ({share:.0%})"
+    usable = card.memory_usable_bytes
+    left = ""
+    if usable is not None and usable < card.memory_marketed_bytes * FIT_PERCENT // 100:
+        # Less than the usual limit: other programs hold the rest, or the driver does.
+        left = f", of which {format_gb(usable)} can be used"
     if name == "fits":
-        return Verdict(name=name, share=share, reason=f"{of_card}, within {FIT_PERCENT} %.")
+        return Verdict(
+            name=name, share=share, reason=f"{of_card}{left or f', within {FIT_PERCENT} %'}."
+        )
     if name == "tight":
         usable = format_gb(tight_limit_bytes(card))
         return Verdict(
@@ -140,6 +147,6 @@ def verdict(case: Case, ledger: Ledger, card: Card) -> Verdict:
     return Verdict(
         name=name,
         share=share,
-        reason=f"{of_card}: {LINE_WORDS[largest]}{alone} {verb} {format_gb(lines[largest])}{why}; "
-        f"{_what_more_gpus_do(case, ledger)}.",
+        reason=f"{of_card}{left}: {LINE_WORDS[largest]}{alone} {verb} "
+        f"{format_gb(lines[largest])}{why}; {_what_more_gpus_do(case, ledger)}.",
     )

@@ -581,7 +581,7 @@ def _optimizer_seconds(work: _Work) -> float:
 def _assumptions(run: TimedRun, *, wide: bool) -> tuple[str, ...]:
     notes = [
         "Training steps only: no data loading, evaluation, saving or restarts.",
-        "Packed sequences without padding.",
+        "Every token of a sequence counts, padding too.",
     ]
     if run.num_gpus > 1 and run.strategy == "zero-3":
         notes.append(

@@ -1,6 +1,7 @@
 """Verdicts, ladder and solvers against cards made for the purpose."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ from generator.core.card import Card
 from generator.core.fit import fit_limit_bytes, tight_limit_bytes, verdict, verdict_name
 from generator.core.ladder import climb, default_gpus, fewest_gpus, gpu_counts, usable_counts
 from generator.core.memory import Ledger, peak
+from generator.core.model import BlockGroup, MixtureOfExperts
 from generator.core.optimizer import Optimizer, OptimizerState
 from generator.core.run import MAX_SEQUENCE_LENGTH, Case, Lora, Strategy, Workload
 from generator.core.solve import (
@@ -17,7 +19,7 @@ from generator.core.solve import (
     longest_sequence,
     longest_sequences,
 )
-from tests.core.records import ADAMW, GENERIC, LLAMA_8B
+from tests.core.records import ADAMW, BLOCK, GENERIC, LLAMA_8B
 
 ADAMW_8BIT = Optimizer(
     id="adamw-8bit",
@@ -158,6 +160,61 @@ def test_a_miss_names_the_largest_line_and_what_more_gpus_do(
     assert answer.reason == (
         "138.0 GB of 80 GB per GPU (172%): optimizer state is 70.0 GB; " + what_more_gpus_do + "."
     )
+
+
+@pytest.mark.parametrize(
+    ("total", "reason"),
+    [
+        (60, "60.0 GB of 80 GB per GPU (75%), of which 60.0 GB can be used."),
+        (61, "61.0 GB of 80 GB per GPU (76%), of which 60.0 GB can be used: weights alone are"),
+    ],
+)
+def test_what_others_hold_of_a_card_is_told(total: int, reason: str) -> None:
+    shared = replace(SXM, memory_usable_bytes=60_000_000_000)
+
+    assert verdict(FULL, ledger(weights=total), shared).reason.startswith(reason)
+
+
+def test_a_card_that_offers_95_percent_has_nothing_to_tell_of_it() -> None:
+    card = replace(SXM, memory_usable_bytes=76_000_000_000)
+
+    assert verdict(FULL, ledger(weights=60), card).reason.endswith("(75%), within 95 %.")
+
+
+EXPERTS = MixtureOfExperts(num_experts=8, num_experts_per_token=2, moe_intermediate_size=1024)
+MOE = replace(
+    LLAMA_8B,
+    block_groups=(BlockGroup(count=2, block=replace(BLOCK, feed_forward=EXPERTS)),),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "need", "is_told"),
+    [
+        pytest.param({"method": "qlora"}, {"weights": 90}, True, id="qlora"),
+        pytest.param({"method": "lora"}, {"weights": 90}, False, id="nothing-is-in-4-bit"),
+        pytest.param(
+            {"method": "qlora", "model": LLAMA_8B}, {"weights": 90}, False, id="no-experts"
+        ),
+        pytest.param(
+            {"method": "qlora", "stack": replace(GENERIC, quantises_experts=True)},
+            {"weights": 90},
+            False,
+            id="a-tool-that-reaches-them",
+        ),
+        pytest.param(
+            {"method": "qlora"}, {"weights": 40, "activations": 50}, False, id="not-the-largest"
+        ),
+    ],
+)
+def test_a_4_bit_base_that_is_large_for_its_experts_says_why(
+    changes: dict[str, Any], need: dict[str, int], is_told: bool
+) -> None:
+    reason = verdict(replace(FULL, **{"model": MOE, **changes}), ledger(**need), SXM).reason
+
+    told = "weights alone are 90.0 GB, since fused experts stay in 16 bit; a single"
+    assert (told in reason) == is_told
+    assert ("experts" in reason) == is_told
 
 
 def test_one_gpu_without_anything_to_shard_is_told_so() -> None:

@@ -8,7 +8,7 @@ import { el, setText } from "./dom.js";
 import { CardGrid } from "./grid.js";
 import { ExportPanel } from "./launch-export.js";
 import { shareRow } from "./share.js";
-import { OWN_CARD, encode, toRequest } from "./state.js";
+import { OWN_CARD, encode, toCostRequest, toRequest } from "./state.js";
 import { Slices } from "./tasks.js";
 
 const GRID_HELP =
@@ -147,8 +147,11 @@ export class AnswerView {
     }).observe(this.curveBox);
   }
 
+  /** The answer's card, with what of its memory can be used. */
   get #card() {
-    return this.catalogue.cardOf(this.shown.state);
+    const card = this.catalogue.cardOf(this.shown.state);
+    const usable = this.shown.estimate.card?.memory_usable_bytes;
+    return card === null ? null : { ...card, usable_bytes: usable };
   }
 
   /** A button that this answer brought goes away with it; its reader must not be left nowhere. */
@@ -204,7 +207,10 @@ export class AnswerView {
       ...(this.isCompact ? [answer.legend(result)] : []),
     );
     this.ledgerBox.replaceChildren(answer.ledger(result));
-    this.runningBox.replaceChildren(answer.running(result, { epochs: state["dataset.epochs"] }));
+    this.runningBox.replaceChildren(answer.running(result, {
+        epochs: state["dataset.epochs"],
+        isHalf: (state["dataset.num_samples"] === null) !== (state["dataset.tokens_per_sample"] === null),
+      }));
     this.#showStrip(answer.summary(result, card), `verdict-${result.card?.verdict ?? "none"}`);
     if (page.solve !== undefined) this.showSolved(page.solve);
     // Last, when the button that was pressed is gone.
@@ -358,7 +364,8 @@ export class AnswerView {
 
   /** The answer on the page, as those take it who pass it on. */
   #read() {
-    const { estimate: result, grid, request, state } = this.shown;
+    const { estimate: result, grid, state } = this.shown;
+    const request = toCostRequest(state);
     const modelName = this.catalogue.nameOf("model", request.model);
     return { result, request, state, grid, modelName, card: this.#card, link: this.linkTo(state) };
   }

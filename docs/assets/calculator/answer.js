@@ -342,7 +342,7 @@ function dataSetWords({ num_tokens: tokens, num_processed_tokens: processed }, e
 }
 
 /** Communication, time and cost. */
-export function running(result, { epochs }) {
+export function running(result, { epochs, isHalf }) {
   const rows = [];
   const row = (label, text) =>
     rows.push(el("div", { class: "tf-solution" }, el("dt", {}, label), el("dd", {}, text)));
@@ -364,7 +364,9 @@ export function running(result, { epochs }) {
     ];
     const [slow, fast] = perGpu.map((rate) => rate * result.num_gpus);
     row("Speed, all GPUs", `${span(slow, fast)} tokens per second`);
-    row("Data set", dataSetWords(cost, epochs));
+    // Samples alone are no size, nor is their length.
+    const usual = isHalf ? ", until samples have both number and mean length" : "";
+    row("Data set", `${dataSetWords(cost, epochs)}${usual}`);
     row("Time", `${span(cost.hours_low, cost.hours_high)} hours`);
     const basis = cost.price_date === "given" ? "at your price" : `prices of ${cost.price_date}`;
     row(

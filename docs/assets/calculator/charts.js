@@ -26,9 +26,15 @@ function limitsOf(card) {
   if (card === null) return [];
   const marketed = card.memory_marketed_gb * 1e9;
   return [
-    { bytes: marketed * FIT_SHARE, kind: "fit" },
+    { bytes: Math.min(marketed * FIT_SHARE, card.usable_bytes ?? Infinity), kind: "fit" },
     { bytes: marketed, kind: "card" },
   ];
+}
+
+/** What is dashed: the usual share, or what is left where that is less. */
+function dashedWords(card) {
+  const isShort = card.usable_bytes < card.memory_marketed_gb * 1e9 * FIT_SHARE;
+  return isShort ? `${gb(card.usable_bytes)} that can be used` : "95 %";
 }
 
 /** One stacked bar with its name and total; `limits` are lines across it. */
@@ -107,7 +113,7 @@ export function phaseBars(result, card) {
             svg(
               "text",
               { x: across(limits[1].bytes, scale), y: "0.95em", "text-anchor": "end" },
-              `card ${card.memory_marketed_gb} GB, 95 % of it dashed`,
+              `card ${card.memory_marketed_gb} GB, ${dashedWords(card)} of it dashed`,
             ),
           ),
           el("span", { class: "tf-bar-total" }, "GB"),
@@ -264,7 +270,7 @@ export function sequenceCurve({ points, current, total, card, width }) {
       : svg(
           "text",
           { x: left + 6, y: y(limits[1].bytes) - 5, class: "tf-curve-card" },
-          `${card.name}: ${card.memory_marketed_gb} GB, 95 % dashed`,
+          `${card.name}: ${card.memory_marketed_gb} GB, ${dashedWords(card)} dashed`,
         ),
     total > roof
       ? null

@@ -52,6 +52,7 @@ function rememberTool(tool) {
 }
 
 const SMALLEST_NAME = 1000;
+const FEWEST_PARAMETERS = 1e7; // as the core; 1.7 is part of a name
 const LARGE_COUNTS = new Set(["dataset.num_tokens", "dataset.num_samples"]);
 
 /**
@@ -300,7 +301,7 @@ export async function buildForm({ catalogue, onChange, importer }) {
   }));
   cardOptions.push({ value: null, label: "No card", detail: "bytes only", search: "no card none" });
   const sizeOption = (typed) => {
-    const match = /^\s*([0-9]{1,4})\s*(gi?b)?\s*$/i.exec(typed);
+    const match = /^\s*(?:card with\s+)?([0-9]{1,4})\s*(gi?b)?\s*$/i.exec(typed);
     const size = match === null ? undefined : parseValue(FIELDS["card.memory_gb"], match[1]);
     return size === undefined
       ? null
@@ -316,8 +317,8 @@ export async function buildForm({ catalogue, onChange, importer }) {
 
   function modelField(field) {
     const parameterOption = (typed) => {
-      const value = parseParameterCount(typed);
-      return value === null
+      const value = parseParameterCount(typed.replace(/,\s*typical shape\s*$/i, ""));
+      return value === null || value < FEWEST_PARAMETERS
         ? null
         : {
             value: { num_parameters: value },
