@@ -112,6 +112,16 @@ def _has_16_bit_experts(case: Case) -> bool:
     return any(tensor.kind == "expert" for tensor in tensors(case.model))
 
 
+def _what_is_left(card: Card) -> str:
+    """What can be used of a card of which other programs, or the driver, hold so much that less
+    than the usual share is left.
+    """
+    usable = card.memory_usable_bytes
+    if usable is None or usable >= card.memory_marketed_bytes * FIT_PERCENT // 100:
+        return ""
+    return f", of which {format_gb(usable)} can be used"
+
+
 def verdict(case: Case, ledger: Ledger, card: Card) -> Verdict:
     """The verdict for a case on one GPU of a card, with its reason.
 
@@ -122,21 +132,17 @@ def verdict(case: Case, ledger: Ledger, card: Card) -> Verdict:
     name = verdict_name(total, card)
     share = total / card.memory_marketed_bytes
     of_card = f"{format_gb(total)} of {card.memory_marketed_gb:,} GB per GPU ({share:.0%})"
-    usable = card.memory_usable_bytes
-    left = ""
-    if usable is not None and usable < card.memory_marketed_bytes * FIT_PERCENT // 100:
-        # Less than the usual limit: other programs hold the rest, or the driver does.
-        left = f", of which {format_gb(usable)} can be used"
+    left = _what_is_left(card)
     if name == "fits":
         return Verdict(
             name=name, share=share, reason=f"{of_card}{left or f', within {FIT_PERCENT} %'}."
         )
     if name == "tight":
-        usable = format_gb(tight_limit_bytes(card))
+        offered = format_gb(tight_limit_bytes(card))
         return Verdict(
             name=name,
             share=share,
-            reason=f"{of_card}: above {FIT_PERCENT} %, under the {usable} that the driver offers; "
+            reason=f"{of_card}: above {FIT_PERCENT} %, under the {offered} that the driver offers; "
             "fragmentation or a longer sample can end it.",
         )
     lines = {line: getattr(ledger, line) for line in LINE_WORDS}

@@ -172,6 +172,7 @@ def test_a_size_can_stand_in_for_a_card(browse: RunNode, site_url: str, catalog:
     assert seen["errors"] == []
 
 
+TYPICAL = "3,700,000,000 parameters, typical shape"
 NAMES = [
     ("Card", "4090", "Enter", "NVIDIA GeForce RTX 4090"),
     ("Card", "h100", "Enter", "NVIDIA H100 SXM5 80 GB"),
@@ -182,12 +183,7 @@ NAMES = [
     ("Card", "100", "Enter", "Card with 100 GB"),
     ("Card", "48", "Tab", "Card with 48 GB"),
     ("Card", "Card with 24 GB", "Tab", "Card with 24 GB"),
-    (
-        "Model",
-        "3,700,000,000 parameters, typical shape",
-        "Tab",
-        "3,700,000,000 parameters, typical shape",
-    ),
+    ("Model", TYPICAL, "Tab", TYPICAL),
     ("Model", "1.7", "Tab", "Qwen3 1.7B"),
     ("Card", "3090", "Enter", "NVIDIA GeForce RTX 3090"),
     ("Model", "llama 3 8b", "Enter", "Llama 3 8B"),

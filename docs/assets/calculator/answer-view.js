@@ -207,10 +207,11 @@ export class AnswerView {
       ...(this.isCompact ? [answer.legend(result)] : []),
     );
     this.ledgerBox.replaceChildren(answer.ledger(result));
-    this.runningBox.replaceChildren(answer.running(result, {
-        epochs: state["dataset.epochs"],
-        isHalf: (state["dataset.num_samples"] === null) !== (state["dataset.tokens_per_sample"] === null),
-      }));
+    const samples = [state["dataset.num_samples"], state["dataset.tokens_per_sample"]];
+    const isHalf = samples.includes(null) && samples.some((value) => value !== null);
+    this.runningBox.replaceChildren(
+      answer.running(result, { epochs: state["dataset.epochs"], isHalf }),
+    );
     this.#showStrip(answer.summary(result, card), `verdict-${result.card?.verdict ?? "none"}`);
     if (page.solve !== undefined) this.showSolved(page.solve);
     // Last, when the button that was pressed is gone.
