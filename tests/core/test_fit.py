@@ -175,6 +175,12 @@ def test_what_others_hold_of_a_card_is_told(total: int, reason: str) -> None:
     assert verdict(FULL, ledger(weights=total), shared).reason.startswith(reason)
 
 
+def test_one_byte_less_than_95_percent_is_told() -> None:
+    card = replace(SXM, memory_usable_bytes=75_999_999_999)
+
+    assert verdict(FULL, ledger(weights=60), card).reason.endswith("which 76.0 GB can be used.")
+
+
 def test_a_card_that_offers_95_percent_has_nothing_to_tell_of_it() -> None:
     card = replace(SXM, memory_usable_bytes=76_000_000_000)
 
