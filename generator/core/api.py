@@ -57,7 +57,7 @@ from generator.core.request import (
     whole,
     with_price,
 )
-from generator.core.run import Case, shard_divisor
+from generator.core.run import Case, Precision, shard_divisor
 from generator.core.set_ups import SetUp, case_flops, case_step, set_ups_that_fit
 from generator.core.units import GB
 
@@ -428,11 +428,7 @@ def _solve(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, An
     fitting = set_ups_that_fit(request.case, _cards(request, catalog), num_tokens=num_tokens)
 
     def best(key: Callable[[SetUp], float | None]) -> dict[str, Any] | None:
-        found = _best(fitting, key, num_tokens)
-        if found is not None:
-            lacks_bf16 = not catalog.cards[found["card"]].supports_bf16
-            found["is_in_fp16"] = lacks_bf16 and case.precision != "fp32"
-        return found
+        return _best(fitting, key, num_tokens, case.precision)
 
     return {
         "num_gpus": case.num_gpus,
@@ -448,7 +444,10 @@ def _solve(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, An
 
 
 def _best(
-    found: Iterable[SetUp], key: Callable[[SetUp], float | None], num_tokens: int
+    found: Iterable[SetUp],
+    key: Callable[[SetUp], float | None],
+    num_tokens: int,
+    precision: Precision,
 ) -> dict[str, Any] | None:
     """The set-up with the least of something, among those that have it."""
     ranked = [(value, each) for each in found if (value := key(each)) is not None]
@@ -464,6 +463,7 @@ def _best(
         "usd": None if best.usd is None else round(best.usd, 2),
         "num_tokens": num_tokens,
         "price_date": best.card.price_date,
+        "is_in_fp16": not best.card.supports_bf16 and precision != "fp32",
     }
 
 

@@ -66,6 +66,13 @@ def test_a_card_without_bf16_is_told_where_it_is_the_best(
     assert ("has no BF16" in notes) == is_in_fp16
 
 
+def test_a_card_of_one_s_own_can_be_the_cheapest() -> None:
+    request = {**REQUEST, "card": {"memory_gb": 24}, "price_usd_per_hour": 0.001}
+    best = answer({"op": "solve", **request, "model": "qwen2.5-0.5b"}, CATALOG)["cheapest"]
+
+    assert (best["card"], best["is_in_fp16"]) == ("own", False)
+
+
 def test_nothing_fits_and_nothing_is_named() -> None:
     result = answer({"op": "solve", "model": "deepseek-v3", "strategy": "single"}, CATALOG)
     assert result["cheapest"] is result["cheapest_run"] is result["fastest"] is None
