@@ -76,6 +76,6 @@ def define(env: Any) -> None:
     Args:
         env: The macros plugin's environment.
     """
-    own = (accuracy_summary, accuracy_table, throughput_accuracy, throughput_table)
+    own = (accuracy_summary, accuracy_table, throughput_table)
     for function in (*own, *page.MACROS):
         env.macro(function)

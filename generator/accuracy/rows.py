@@ -91,7 +91,6 @@ class MeasuredCase:
     """The driver's reading, where the row has it beside the allocator's."""
     unjudged: str | None
     """Why no card gives a verdict."""
-    is_out_of_memory: bool
 
 
 def _text(row: Row, name: str) -> str:
@@ -521,7 +520,6 @@ def measured_case(
         measured_bytes=measured,
         second_measured_bytes=round(float(second) * GIB) if second and measured else None,
         unjudged=card.reason or None,
-        is_out_of_memory=out_of_memory,
     )
 
 

@@ -227,7 +227,36 @@ const scenarios = {
       const isFocused = await page.evaluate(() =>
         document.activeElement.classList.contains("tf-head"),
       );
-      return { promised, isFocused, ...(await read(page)) };
+      const taken = await read(page);
+      const link = await page.evaluate(() => location.hash.slice(1));
+      await page.goBack();
+      await shown(page, parameters.link);
+      const former = await read(page);
+      await page.goForward();
+      await shown(page, link);
+      return { promised, isFocused, taken, former, again: await read(page) };
+    });
+  },
+
+  /** A config too long for a link, then a reset, back, and a reload: what is shown after each. */
+  async long_config() {
+    return withPage(async (page, record) => {
+      const parametersShown = async (words) => {
+        const notes = page.locator(".tf-headline .tf-notes", { hasText: `${words} parameters` });
+        await notes.first().waitFor({ timeout: ANSWER_TIMEOUT_MS });
+        return (await read(page)).totalBytes;
+      };
+      await page.goto(address());
+      await press(page.getByText("Paste or drop"));
+      await page.getByLabel("config.json, or a file").fill(parameters.config);
+      const pasted = await parametersShown(parameters.words);
+      await press(page.getByRole("button", { name: "Reset" }));
+      await shown(page, parameters.start);
+      await page.goBack();
+      const back = await parametersShown(parameters.words);
+      await page.reload();
+      const reloaded = await parametersShown(parameters.words);
+      return { pasted, back, reloaded, ...record };
     });
   },
 

@@ -254,11 +254,43 @@ def test_a_suggested_change_gives_what_it_promises(
 
     seen = browse(SCRIPT, scenario="take_change", url=site_url, link=link, index=index)
 
-    change = ask(catalog, **request)["changes"][index]
+    before = ask(catalog, **request)
+    change = before["changes"][index]
     after = ask(catalog, **request | change["set"])
     assert format_gb(change["total"]) in seen["promised"]
-    assert seen["totalBytes"] == after["per_gpu"]["total"] == change["total"]
+    assert seen["taken"]["totalBytes"] == after["per_gpu"]["total"] == change["total"]
     assert seen["isFocused"] is True
+    assert seen["former"]["totalBytes"] == before["per_gpu"]["total"]
+    assert seen["again"]["totalBytes"] == change["total"]
+
+
+def test_a_config_too_long_for_a_link_comes_back_with_the_page(
+    browse: RunNode, site_url: str, catalog: Catalog
+) -> None:
+    config = {
+        "model_type": "llama",
+        "hidden_size": 2048,
+        "num_hidden_layers": 11,
+        "num_attention_heads": 16,
+        "intermediate_size": 5000,
+        "vocab_size": 32_000,
+    }
+    text = json.dumps({**config, "id2label": {str(label): "x" * 9 for label in range(500)}})
+    answer = ask(catalog, model={"config": config})
+    words = f"{answer['num_parameters'] / 1e6:.1f} million"
+
+    seen = browse(
+        SCRIPT,
+        scenario="long_config",
+        url=site_url,
+        config=text,
+        words=words,
+        start="v=1&model=llama-3.1-8b",
+    )
+
+    total = answer["per_gpu"]["total"]
+    assert [seen[when] for when in ("pasted", "back", "reloaded")] == [total] * 3
+    assert seen["errors"] == []
 
 
 @pytest.mark.only_chromium

@@ -3,11 +3,14 @@
 import json
 import shutil
 import subprocess
+from typing import Any
 
+from generator.core.fit import FIT_PERCENT
+from generator.core.hf_config.bare_count import MIN_PARAMETERS
 from generator.core.request import CHOICES, DATASET_DEFAULTS, DEFAULTS, NUMBER_RANGES, RANGES
 from tests.browser.support import REPOSITORY_DIR, missing
 
-STATE_MODULE = REPOSITORY_DIR / "docs" / "assets" / "calculator" / "state.js"
+SCRIPTS_DIR = REPOSITORY_DIR / "docs" / "assets" / "calculator"
 
 
 def run_node(*arguments: str) -> str:
@@ -20,12 +23,19 @@ def run_node(*arguments: str) -> str:
     return result.stdout
 
 
+def exported(module: str, name: str) -> Any:
+    address = json.dumps((SCRIPTS_DIR / module).as_uri())
+    script = f"import {{ {name} }} from {address}; console.log(JSON.stringify({name}));"
+    return json.loads(run_node("--input-type=module", "--eval", script))
+
+
+def test_limits_of_the_scripts_are_those_of_the_core() -> None:
+    assert exported("charts.js", "FIT_SHARE") * 100 == FIT_PERCENT
+    assert exported("model-input.js", "FEWEST_PARAMETERS") == MIN_PARAMETERS
+
+
 def test_defaults_choices_and_ranges_of_links_are_those_of_the_core() -> None:
-    script = (
-        f"import {{ FIELDS }} from {json.dumps(STATE_MODULE.as_uri())};"
-        "console.log(JSON.stringify(FIELDS));"
-    )
-    fields = json.loads(run_node("--input-type=module", "--eval", script))
+    fields = exported("state.js", "FIELDS")
     lora = DEFAULTS["lora"]
     assert isinstance(lora, dict)
     core_defaults = {name: value for name, value in DEFAULTS.items() if name != "lora"}

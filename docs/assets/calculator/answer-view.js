@@ -25,6 +25,7 @@ export class AnswerView {
    * @param {object} settings.page the page's own answer as data
    * @param {object} settings.state what that was made from
    * @param {(changes: object) => void} settings.onChange a button of the answer was used
+   * @param {(state: object) => void} settings.onSwap the set-up kept takes the place of this one
    * @param {() => void} settings.onKeep the kept set-up is another
    * @param {() => void} settings.onReset everything back to the defaults
    * @param {() => void} settings.onSettings on to the settings
@@ -39,6 +40,7 @@ export class AnswerView {
     page,
     state,
     onChange,
+    onSwap,
     onKeep,
     onReset,
     onSettings,
@@ -78,7 +80,7 @@ export class AnswerView {
         onKeep();
         if (this.compare.state !== null) this.say("Kept. Change a setting to compare.");
       },
-      onSwap: onChange,
+      onSwap,
       onProblem: (sentence) => this.showProblems([sentence]),
     });
     this.exporter = new ExportPanel(catalogue.entries.tools, exportOf);

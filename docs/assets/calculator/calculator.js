@@ -18,6 +18,7 @@ import {
   decode,
   defaultState,
   encode,
+  fitsInLink,
   formatValue,
   toCostRequest,
   toExportRequest,
@@ -79,13 +80,14 @@ class Calculator {
       catalogue: this.catalogue,
       page: this.start.page,
       state: this.state,
-      onChange: (changes) => this.#change(changes),
+      onChange: (changes) => this.#step(changes),
+      onSwap: (state) => this.#change(state), // a second swap takes it back
       onKeep: () => this.#writeLink(),
-      onReset: () => this.#change(defaultState()),
+      onReset: () => this.#step(defaultState()),
       onSettings: () => this.form?.focus(),
       linkTo: (state) => this.#link(state),
       takeLink: () => {
-        history.replaceState(history.state, "", this.#address());
+        this.#writeLinkNow();
         return this.#link(this.state);
       },
       estimateOf: (state) => this.engine.ask("kept", toCostRequest(state)),
@@ -130,9 +132,11 @@ class Calculator {
   #readLink() {
     const decoded = decode(location.hash);
     if (decoded === null && location.hash.length > 1) return false; // a heading's anchor
+    clearTimeout(this.linkTimer); // what it would write belongs to the entry that was left
     const state = decoded?.state ?? defaultState();
+    state.model = history.state?.model ?? state.model;
     this.view.showProblems(decoded?.problems ?? []);
-    this.view.compare.keep(decoded?.kept ?? null);
+    this.view.compare.keep(decoded?.kept ?? history.state?.kept ?? null);
     this.#setView(decoded?.view ?? null);
     const isOther = encode(state) !== encode(this.state) || typeof state.model !== "string";
     this.#set(state);
@@ -194,7 +198,7 @@ class Calculator {
   /** Sets what a file says, and returns it in words. */
   #takeOver({ recognised, dataset, implied }) {
     const changes = changesOf({ ...recognised, dataset });
-    this.#change({ ...this.catalogue.stack(changes.stack)?.defaults, ...changes });
+    this.#step({ ...this.catalogue.stack(changes.stack)?.defaults, ...changes });
     const isImplied = new Set(implied);
     return Object.keys(FIELD_WORDS)
       .filter((key) => Object.hasOwn(changes, key))
@@ -217,12 +221,35 @@ class Calculator {
     this.#compute();
   }
 
+  /** A change that a button or a file makes, of several settings at once: Back takes it back. */
+  #step(changes) {
+    const before = this.state;
+    this.#writeLinkNow();
+    this.#change(changes);
+    if (encode(before) !== encode(this.state) || before.model !== this.state.model)
+      history.pushState(null, "", this.#address());
+    this.#writeLinkNow();
+  }
+
   #writeLink() {
     clearTimeout(this.linkTimer);
-    this.linkTimer = setTimeout(
-      () => history.replaceState(history.state, "", this.#address()),
-      LINK_DELAY_MS,
-    );
+    this.linkTimer = setTimeout(() => this.#writeLinkNow(), LINK_DELAY_MS);
+  }
+
+  #writeLinkNow() {
+    clearTimeout(this.linkTimer);
+    history.replaceState(this.#beyondLink(), "", this.#address());
+  }
+
+  /** What a link is too short for stays with the browser's history, for Back and a reload. */
+  #beyondLink() {
+    const { model } = this.state;
+    const { state: kept } = this.view.compare;
+    return {
+      ...history.state,
+      model: fitsInLink(this.state) ? null : model,
+      kept: kept === null || fitsInLink(kept) ? null : kept,
+    };
   }
 
   /** This page's address, with its view. */

@@ -4,7 +4,7 @@ import { combobox } from "./combobox.js";
 import { el, setText } from "./dom.js";
 import { FIELD_WORDS, GROUPS, TOOLS } from "./fields.js";
 import { count, parameters, shortTokens } from "./format.js";
-import { describeOwnModel, parseParameterCount } from "./model-input.js";
+import { FEWEST_PARAMETERS, describeOwnModel, parseParameterCount } from "./model-input.js";
 import {
   FIELDS,
   expectation,
@@ -52,7 +52,6 @@ function rememberTool(tool) {
 }
 
 const SMALLEST_NAME = 1000;
-const FEWEST_PARAMETERS = 1e7; // as the core; 1.7 is part of a name
 const LARGE_COUNTS = new Set(["dataset.num_tokens", "dataset.num_samples"]);
 
 /**

@@ -1,5 +1,8 @@
 /* Models outside the catalog: parameter counts as people write them, and names to show. */
 
+/** The least that a model is estimated for, as the core has it; 1.7 is part of a name. */
+export const FEWEST_PARAMETERS = 10_000_000;
+
 const SCALES = Object.freeze({ "": 1, k: 1e3, m: 1e6, b: 1e9, g: 1e9, t: 1e12 });
 const COUNT = new RegExp(
   "^([0-9][0-9_,' ]*(?:\\.[0-9]+)?)(?:e([0-9]{1,2}))?" +
