@@ -225,7 +225,8 @@ NOT_AS_RECORDED: Mapping[str, str] = {
 """Words of optimizers that the catalog may have, and why a row is not taken for one of them."""
 
 
-def _optimizer_words(text: str) -> list[str]:
+def optimizer_words(text: str) -> list[str]:
+    """Words of an optimizer's name in lower case, widths written together: `8bit`."""
     return [re.sub(r"[-_ ](?=bit)", "", word) for word in OPTIMIZER_WORD.findall(text)]
 
 
@@ -246,7 +247,7 @@ def optimizer_of(row: Row, catalog: Catalog) -> tuple[str, str]:
     text = _text(row, "optimizer").lower()
     if not text:
         raise SkippedError("optimizer is not stated")
-    words = _optimizer_words(text)
+    words = optimizer_words(text)
     names = {
         name: known.id
         for known in catalog.optimizers.values()

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from generator.accuracy.rows import ADAM_NAMES, ADAM_WORDS, optimizer_words
 from generator.core import time_constants as constants
 from generator.core.card import Card
 from generator.core.catalog import Catalog
@@ -42,6 +43,15 @@ ATTENTION_ONLY_SOURCES = ("fms-acceleration",)
 benchmarks/scenarios.yaml)."""
 OLD_PEFT = ("PyTorch 2.0", "torch 2.0", "torch 2.1", "torchtune")
 """Adapters in the base's dtype: PEFT before 0.12 (July 2024), and torchtune."""
+
+OPTIMIZER_NAMES = ADAM_NAMES | {"muon"}
+OPTIMIZER_WORDS = (
+    OPTIMIZER_NAMES
+    | ADAM_WORDS
+    | {"distributed", "cpu", "offload", "4bit"}
+    # What a source says that does not say which.
+    | {"low", "bit", "not", "stated"}
+)
 
 
 class LeftOutError(Exception):
@@ -202,11 +212,20 @@ def _targets(row: Mapping[str, str], model: Model) -> str | tuple[str, ...]:
     return tuple(sorted(names)) or ALL_LINEAR
 
 
-def _optimizer(row: Mapping[str, str], software: Software) -> tuple[float, OptimizerImplementation]:
-    """State bytes per parameter (two moments, one under Muon) and the kernel that steps them."""
+def stepped_by(row: Mapping[str, str], software: Software) -> tuple[float, OptimizerImplementation]:
+    """State bytes per parameter (two moments, one under Muon) and the kernel that steps them.
+
+    Blank is AdamW, which trainers take by themselves.
+
+    Raises:
+        LeftOutError: the name is not one of Adam or Muon, or has a word that nobody knows.
+    """
     text = row["optimizer"].lower()
+    words = set(optimizer_words(text))
+    if text and not (words & OPTIMIZER_NAMES and words <= OPTIMIZER_WORDS):
+        raise LeftOutError(f"speed is estimated for AdamW and Muon, not for {text[:60]!r}")
     state_bytes = (
-        2.0 if "8-bit" in text else 1.0 if "4-bit" in text else 4.0 if "muon" in text else 8.0
+        2.0 if "8bit" in words else 1.0 if "4bit" in words else 4.0 if "muon" in words else 8.0
     )
     one_kernel = "fused" in text or "distributed" in text or software.fused_blocks
     if "hf default" in text:
@@ -236,7 +255,7 @@ def case_from_row(row: Mapping[str, str], catalog: Catalog, models: Models) -> T
     tokens = int(sequence) * int(micro) * int(gpus)
     batch = number_of(row["global_batch_tokens"])
     software = software_of(row)
-    state_bytes, implementation = _optimizer(row, software)
+    state_bytes, implementation = stepped_by(row, software)
     if precision == "bf16-pure":
         state_bytes /= 2
     return TimedRun(

@@ -20,6 +20,8 @@ from generator.accuracy.throughput_rows import (
     checkpointing_of,
     method_of,
     precision_of,
+    software_of,
+    stepped_by,
     strategy_of,
 )
 from generator.core.catalog import Catalog
@@ -121,6 +123,7 @@ def unknown_in_throughput_row(
     for column, reader in (
         ("method", lambda: method_of(row["method"])),
         ("precision", lambda: precision_of(row)),
+        ("optimizer", lambda: stepped_by(row, software_of(row))),
         # Of one GPU any word would do, a misspelt one too.
         ("strategy", lambda: strategy_of({**row, "num_gpus": ""})),
         ("activation_checkpointing", lambda: checkpointing_of(row)),

@@ -38,6 +38,8 @@ def test_known_words_are_no_findings() -> None:
         ("gpu", "x951-32gb"),
         ("model", "llama-3.1-8c"),
         ("method", "lroa"),
+        ("optimizer", "lion"),
+        ("optimizer", "AdamW 9-bit"),
     ],
 )
 def test_a_misspelt_word_is_told_at_its_column(column: str, word: str) -> None:
