@@ -1,14 +1,17 @@
-// The theme's search worker with three changes: `zero-3` and `3,212,749,824` are one word each, since
-// the theme splits them, looks for every word that begins with 3, and finds Llama 3.2 3B; and a model
-// whose whole name is asked for comes first, since to the theme "3" and "8B" are words like others.
+// The theme's search worker with four changes: `zero-3` and `3,212,749,824` are one word each, since
+// the theme splits them, looks for every word that begins with 3, and finds Llama 3.2 3B; a model or
+// card that is asked for by name comes first, since to the theme "3" and "8B" are words like others; and
+// of `8x H100` the card is looked for, since its page is about any number of it.
 "use strict";
 
 const SETUP = 0;
 const QUERY = 2;
 const RESULT = 3;
 const STRATEGY = /\b(zero)[-\s]?([0-3])\b/gi;
+// Not `8x7B`, which is a model.
+const NUM_CARDS = /\b\d{1,5}\s*[x\u00d7](?:\s+|(?=[a-z]))/gi;
 const LARGE = /\b\d{1,3}(?:,\d{3}){2,}\b/g;
-const MODEL_PAGE = /^models\/[^/#]+\/$/;
+const NAMED_PAGE = /^(?:models|cards)\/[^/#]+\/$/;
 
 // The hyphen that does not break and the low quotation mark look the same and separate nothing.
 const whole = (text) =>
@@ -18,31 +21,37 @@ const whole = (text) =>
 
 const wordsOf = (text) => text.toLowerCase().split(/[\s/_-]+/).filter(Boolean);
 
-const nameOfPage = new Map(); // words of the model's name, by the page's address
+const nameOfPage = new Map(); // words of a model's or card's name, by its page's address
 let asked = new Set(); // words of the latest query
 
 function prepared({ type, data }) {
   if (type === QUERY) {
-    asked = new Set(wordsOf(data));
-    return { type, data: whole(data) };
+    const query = data.replace(NUM_CARDS, "");
+    asked = new Set(wordsOf(query));
+    return { type, data: whole(query) };
   }
   if (type !== SETUP) return { type, data };
   for (const { location, title } of data.docs) {
-    if (MODEL_PAGE.test(location)) nameOfPage.set(location, wordsOf(title));
+    if (NAMED_PAGE.test(location)) nameOfPage.set(location, wordsOf(title));
   }
   const docs = data.docs.map((doc) => ({ ...doc, title: whole(doc.title), text: whole(doc.text) }));
   return { type, data: { ...data, docs } };
 }
 
-/** How many words of a page's name are asked for, where all of them are; of names the longest counts. */
-function numNamed([page]) {
-  const name = nameOfPage.get(page.location.replace(/#.*/, "")) ?? [];
-  return name.every((word) => asked.has(word)) ? name.length : 0;
+/**
+ * How well a page's name is what is asked for: a name all of whose words are asked for counts by its
+ * length, one that has all words asked for counts half, others nothing.
+ */
+function namedBy([page]) {
+  const name = nameOfPage.get(page.location.replace(/#.*/, ""));
+  if (name === undefined) return 0;
+  if (name.every((word) => asked.has(word))) return name.length;
+  return [...asked].every((word) => name.includes(word)) ? 0.5 : 0;
 }
 
 function sorted({ type, data }) {
   if (type !== RESULT) return { type, data };
-  const items = [...data.items].sort((one, other) => numNamed(other) - numNamed(one));
+  const items = [...data.items].sort((one, other) => namedBy(other) - namedBy(one));
   return { type, data: { ...data, items } };
 }
 
