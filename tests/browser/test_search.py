@@ -25,6 +25,8 @@ def test_a_query_finds_first_what_it_names(browse: RunNode, site_url: str) -> No
     seen = browse("search.mjs", url=site_url, queries=list(FIRST))
 
     first = {query: links[0].removeprefix(site_url) for query, links in seen["found"].items()}
-    wrong = {query: first[query] for query, start in FIRST.items() if not first[query].startswith(start)}
+    wrong = {
+        query: first[query] for query, start in FIRST.items() if not first[query].startswith(start)
+    }
     assert wrong == {}
     assert seen["errors"] == []
