@@ -59,7 +59,7 @@ class StrategyGrid:
     outcome: str
 
 
-def _outcome(rows: list[GridRow]) -> str:
+def _outcome(rows: list[GridRow], strategy: str) -> str:
     """One line on the first workload: the smallest card that fits, and on how many."""
     fitting = [
         (row.answers[0].num_gpus, group.memory_marketed_gb)
@@ -68,7 +68,7 @@ def _outcome(rows: list[GridRow]) -> str:
         if row.answers[0] is not None and row.answers[0].verdict == "fits"
     ]
     if not fitting:
-        return "no card up to 64 GPUs"
+        return "fits no card" if strategy == "single" else "fits no card up to 64 GPUs"
     smallest_size = min(size for _, size in fitting)
     smallest_count = min(count for count, size in fitting if size == smallest_size)
     fewest = min(count for count, _ in fitting)
@@ -132,5 +132,5 @@ def build(view: ModelView, method: str, optimizer: str, strategy: str) -> Strate
         note=STRATEGY_NOTES[strategy],
         gpu_counts=tuple(counts),
         rows=tuple(rows),
-        outcome=_outcome(rows),
+        outcome=_outcome(rows, strategy),
     )

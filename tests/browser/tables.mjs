@@ -6,14 +6,15 @@ import { allowClipboard, parameters, report, withPage } from "./harness.mjs";
 
 const address = (path) => parameters.url + path;
 
-/** Rows of every strategy table as text and class, as a reader sees them. */
+/** Every strategy table as a reader sees it: its line in words, and rows as text and class. */
 function drawn() {
   const clean = (text) => text.replace(/\s+/g, " ").trim();
-  return [...document.querySelectorAll("details.tf-strategy .tf-wide > table")].map((table) =>
-    [...table.tBodies[0].rows].map((row) =>
+  return [...document.querySelectorAll("details.tf-strategy")].map((details) => ({
+    outcome: details.querySelector("summary span").textContent,
+    rows: [...details.querySelector(".tf-wide > table").tBodies[0].rows].map((row) =>
       [...row.cells].map((cell) => [clean(cell.textContent), cell.className, cell.colSpan]),
     ),
-  );
+  }));
 }
 
 async function choose(page, control, value) {

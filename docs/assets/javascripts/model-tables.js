@@ -90,6 +90,24 @@ function cardsOf(details) {
   });
 }
 
+/** One line on a length: the smallest card that fits, and on how many, as the page was written. */
+function outcomeOf(rows, length, strategy) {
+  const fitting = rows.flatMap(({ answers, cards }) =>
+    answers[length]?.verdict === "fits"
+      ? cards.map(({ size }) => ({ count: answers[length].count, size: parseInt(size, 10) }))
+      : [],
+  );
+  if (fitting.length === 0) return strategy === "single" ? "fits no card" : "fits no card up to 64 GPUs";
+  const least = (key, found = fitting) => Math.min(...found.map((each) => each[key]));
+  const size = least("size");
+  const count = least("count", fitting.filter((each) => each.size === size));
+  const fewest = least("count");
+  const first = `fits ${size} GB cards from ${count} GPU${count > 1 ? "s" : ""}`;
+  if (fewest === count) return first;
+  const other = least("size", fitting.filter((each) => each.count === fewest));
+  return `${first}, ${other} GB cards from ${fewest}`;
+}
+
 function redraw(details, data, section) {
   const { strategy } = details.dataset;
   const { counts, cell, answer } = figures(data, { ...section.dataset, strategy });
@@ -141,10 +159,7 @@ function redraw(details, data, section) {
   addTabStop(table);
   const label = Number(section.dataset.length).toLocaleString("en-US");
   table.querySelector("[data-length-head]").textContent = `GB per GPU at ${label} tokens on`;
-  // The line in words is for what the page was written with.
-  const isAsWritten =
-    section.dataset.optimizer === section.dataset.default && length === 0;
-  details.querySelector("summary span").textContent = isAsWritten ? details.outcome : "";
+  details.querySelector("summary span").textContent = outcomeOf(rows, length, strategy);
 }
 
 /** Draws the tables of a method anew; false where their figures do not come. */
@@ -169,9 +184,6 @@ async function show(section, optimizer, length) {
 }
 
 function addControls(section) {
-  section.querySelectorAll("details.tf-strategy").forEach((details) => {
-    details.outcome = details.querySelector("summary span").textContent;
-  });
   const choose = (name, label, options, chosen) => {
     const select = element("select");
     select.dataset.control = name;
@@ -190,7 +202,6 @@ function addControls(section) {
     String(length),
     `${length.toLocaleString("en-US")} tokens`,
   ]);
-  section.dataset.default = section.dataset.optimizer;
   section.dataset.optimizerName = optimizers.find(([id]) => id === section.dataset.optimizer)[1];
   section.dataset.length = section.dataset.ownLength = lengths[0][0];
   section.prepend(
