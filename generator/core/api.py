@@ -253,6 +253,30 @@ def _formula(case: Case) -> dict[str, Any]:
     }
 
 
+def _cost_notes(case: Case, card: Card, throughput: Mapping[str, Any]) -> list[str]:
+    """Why there is no money, and why hours may be too few."""
+    spent = throughput.get("cost")
+    if spent is None:
+        if card.price_usd_per_hour is None:
+            return []
+        told = f"The speed of {card.name} is not known, so its price_usd_per_hour gives no money"
+        return [f"{told}; name a card of the catalog."]
+    notes = []
+    if spent["usd"] is None:
+        notes.append(
+            f"No rental price of {card.name} is known, so there is no money; give "
+            "price_usd_per_hour for it."
+        )
+    workload = case.workload
+    tokens = workload.num_tokens * workload.gradient_accumulation_steps * case.num_gpus
+    if spent["num_processed_tokens"] < tokens:
+        notes.append(
+            f"One optimizer step takes {tokens:,} tokens, more than the data set has; the hours "
+            "are a share of that step."
+        )
+    return notes
+
+
 def _estimate(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, Any]:
     case = _settle(request)
     found = instants(case)
@@ -262,11 +286,8 @@ def _estimate(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str,
     throughput = _throughput(request, case, dataset)
     notes = _assumptions(request, case)
     card = request.card
-    if card is not None and "cost" in throughput and throughput["cost"]["usd"] is None:
-        notes.append(
-            f"No rental price of {card.name} is known, so there is no money; give "
-            "price_usd_per_hour for it."
-        )
+    if card is not None:
+        notes += _cost_notes(case, card, throughput)
     result: dict[str, Any] = {
         "per_gpu": _lines(worst.ledger),
         "allocated": max(instant.ledger.allocated for instant in found),
@@ -431,6 +452,7 @@ def _solve(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, An
         return _best(fitting, key, num_tokens, case.precision)
 
     return {
+        "strategy": case.strategy,
         "num_gpus": case.num_gpus,
         "longest_sequence": solve.longest_sequence(case, card),
         "context_length": case.model.context_length,

@@ -40,7 +40,6 @@ from generator.core.run import (
 from generator.core.stack import Stack
 
 MAX_REQUEST_CHARACTERS = 2_000_000
-MAX_PARAMETERS = 10**14
 
 LORA_DEFAULTS: dict[str, object] = asdict(Lora())
 DEFAULTS: dict[str, object] = {
@@ -282,11 +281,9 @@ def _boolean(name: str, value: object) -> bool:
     return value
 
 
-def _name(name: str, value: object) -> str:
+def _name(name: str, value: object, remedy: str = "use an id of the catalog") -> str:
     if not isinstance(value, str):
-        raise TrainfitError(
-            "wrong-type", name, f"{name} is a JSON {_json_type(value)}; use an id of the catalog."
-        )
+        raise TrainfitError("wrong-type", name, f"{name} is a JSON {_json_type(value)}; {remedy}.")
     if len(value) > 200:
         raise TrainfitError(
             "unknown-id", name, f"{name} has {len(value):,} characters and is no id."
@@ -335,12 +332,6 @@ def _model(value: object, catalog: Catalog) -> tuple[Model, str | None, object, 
             "wrong-type",
             "model.num_parameters",
             f"model.num_parameters is {_shown(count)}; use a whole number such as 13000000000.",
-        )
-    if not 1 <= count <= MAX_PARAMETERS:
-        raise TrainfitError(
-            "out-of-range",
-            "model.num_parameters",
-            f"model.num_parameters is {_shown(count)}; use 1 to {MAX_PARAMETERS:,}.",
         )
     return model_from_parameter_count(count), None, {"num_parameters": count}, ()
 
@@ -472,6 +463,14 @@ def parse_dataset(value: object, *, is_counted: bool = True) -> Dataset:
             "dataset.tokens_per_sample",
             "Samples need their mean length; give dataset.tokens_per_sample, or num_tokens.",
         )
+    num_tokens, num_samples = sizes["num_tokens"], sizes["num_samples"]
+    if num_tokens is not None and num_samples is not None and num_tokens < num_samples:
+        raise TrainfitError(
+            "bad-request",
+            "dataset.num_tokens",
+            f"{num_samples:,} samples cannot have {num_tokens:,} tokens, less than one each; "
+            "num_tokens counts the tokens of all samples.",
+        )
     if not has_samples and not has_tokens:
         sizes["num_tokens"] = DEFAULT_NUM_TOKENS
     return Dataset(**sizes, packing=packing, epochs=_number("dataset.epochs", filled["epochs"]))
@@ -536,7 +535,7 @@ def parse(
     notes = list(model_notes)
     version = filled["stack_version"]
     if version is not None:
-        release = _name("stack_version", version)
+        release = _name("stack_version", version, 'write it as text, such as "4.48.1"')
         notes.append(stack.releases_like(release))
         stack = stack.at_version(release)
     method = _choice("method", filled["method"])

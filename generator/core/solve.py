@@ -14,11 +14,13 @@ from generator.core.fit import VerdictName, fit_limit_bytes, verdict_name
 from generator.core.ladder import gpu_counts
 from generator.core.memory import peak
 from generator.core.optimizer import Optimizer
-from generator.core.run import MAX_MICRO_BATCH_SIZE, MAX_SEQUENCE_LENGTH, Case, Strategy
+from generator.core.run import MAX_MICRO_BATCH_SIZE, MAX_SEQUENCE_LENGTH, Case, Precision, Strategy
 
 SEQUENCE_STEP_TOKENS = 256
 """Sequence lengths are answered in whole multiples of this."""
 SHARDED_STRATEGIES: tuple[Strategy, ...] = ("zero-1", "zero-2", "zero-3")
+FP32_WEIGHTS: tuple[Precision, ...] = ("bf16-mixed", "amp", "fp32")
+"""Recipes that hold the weights, or a master of them, in FP32."""
 WORKLOAD_LEVERS = frozenset(("attention", "micro_batch_size", "activation_checkpointing", "loss"))
 
 
@@ -269,6 +271,13 @@ def _candidates(case: Case, card: Card, eight_bit: Optimizer | None) -> Iterator
             label=eight_bit.name,
             cost="rounded states",
         )
+    if case.method == "full" and case.precision in FP32_WEIGHTS and card.supports_bf16:
+        yield _Candidate(
+            case=replace(case, precision="bf16-pure"),
+            settings=(("precision", "bf16-pure"),),
+            label="pure bf16, no master",
+            cost="small updates round away",
+        )
     yield from _sharded(case, card)
     yield from _other_training(case)
 
@@ -279,8 +288,8 @@ def changes_that_fit(
     """Changes that make the case fit the card, cheapest first.
 
     Shape: in the order of the levers: attention, micro-batch, checkpointing, loss, all of these
-        together, optimizer, sharding, sequence length, method. The longest sequence that fits
-        stands for all shorter ones, LoRA for QLoRA, and a single lever for all together.
+        together, optimizer, precision, sharding, sequence length, method. The longest sequence
+        that fits stands for all shorter ones, LoRA for QLoRA, and a single lever for all together.
 
     Args:
         eight_bit: The optimizer to offer in place of the chosen one.

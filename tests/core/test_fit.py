@@ -360,9 +360,21 @@ def test_sharding_is_no_help_to_an_optimizer_that_needs_whole_gradients() -> Non
 
 def test_changes_come_cheapest_first_and_mark_what_alters_the_training() -> None:
     changes = changes_that_fit(FULL, SXM, eight_bit=ADAMW_8BIT)
-    assert [change.field for change in changes] == ["strategy", "strategy", "strategy", "method"]
-    assert [change.changes_training for change in changes] == [False, False, False, True]
-    assert [change.num_gpus for change in changes[:3]] == [4, 4, 2]
+    fields = ["precision", "strategy", "strategy", "strategy", "method"]
+    assert [change.field for change in changes] == fields
+    assert [change.changes_training for change in changes] == [False, False, False, False, True]
+    assert [change.num_gpus for change in changes[1:4]] == [4, 4, 2]
+
+
+def test_weights_without_an_fp32_copy_are_offered_only_where_they_help() -> None:
+    def fields(case: Case, card: Card) -> set[str]:
+        return {change.field for change in changes_that_fit(case, card, eight_bit=ADAMW_8BIT)}
+
+    assert "precision" in fields(replace(FULL, precision="amp"), SXM)
+    assert "precision" not in fields(replace(FULL, precision="bf16-pure"), SXM)
+    assert "precision" not in fields(FULL, replace(SXM, supports_bf16=False))
+    small = replace(SXM, memory_marketed_gb=16, memory_usable_bytes=None)
+    assert "precision" not in fields(replace(FULL, method="lora"), small)
 
 
 def test_an_8_bit_optimizer_is_offered_where_it_is_enough() -> None:

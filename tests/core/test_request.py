@@ -125,7 +125,27 @@ def test_a_card_without_a_price_says_why_there_is_no_money(catalog: Catalog) -> 
     assert set(without["assumptions"]) - set(priced["assumptions"]) == {said}
     assert said not in answer({**LLAMA, "card": CARD}, catalog)["assumptions"]
     own = answer({**LLAMA, "card": {"memory_gb": 24}}, catalog)
-    assert not any("rental price" in note for note in own["assumptions"])
+    assert not any("price" in note for note in own["assumptions"])
+
+
+def test_a_price_of_a_card_of_unknown_speed_is_told_to_be_of_no_use(catalog: Catalog) -> None:
+    request = {**LLAMA, "card": {"memory_gb": 24}, "price_usd_per_hour": 2}
+
+    notes = answer(request, catalog)["assumptions"]
+
+    assert any("is not known, so its price_usd_per_hour gives no money" in note for note in notes)
+
+
+@pytest.mark.parametrize(("num_tokens", "is_told"), [(131_071, True), (131_072, False)])
+def test_a_data_set_of_less_than_a_step_is_told(
+    catalog: Catalog, num_tokens: int, is_told: bool
+) -> None:
+    shape = {"strategy": "zero-3", "num_gpus": 8, "sequence_length": 2048}
+    request = {**LLAMA, **shape, "card": CARD, "dataset": {"num_tokens": num_tokens}}
+
+    notes = answer(request, catalog)["assumptions"]
+
+    assert is_told == any("One optimizer step takes 131,072 tokens" in note for note in notes)
 
 
 def test_the_cheapest_hour_knows_ones_own_price(catalog: Catalog) -> None:
@@ -186,6 +206,11 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
         "missing-field",
         "dataset.num_samples",
     ),
+    "set-less-than-a-token": (
+        {"dataset": {"num_tokens": 5, "num_samples": 6}},
+        "bad-request",
+        "dataset.num_tokens",
+    ),
     "set-no-padding": ({"dataset": {"packing": False}}, "missing-field", "dataset.num_samples"),
     "set-epochs": ({"dataset": {"epochs": 0}}, "out-of-range", "dataset.epochs"),
     "price-text": ({"price_usd_per_hour": "2"}, "wrong-type", "price_usd_per_hour"),
@@ -225,6 +250,11 @@ FAULTS: dict[str, tuple[dict[str, Any], str, str]] = {
     "count-text": ({"model": {"num_parameters": "8B"}}, "wrong-type", "model.num_parameters"),
     "count-flag": ({"model": {"num_parameters": True}}, "wrong-type", "model.num_parameters"),
     "count-fraction": ({"model": {"num_parameters": 1.5}}, "wrong-type", "model.num_parameters"),
+    "count-small": (
+        {"model": {"num_parameters": 9_999_999}},
+        "out-of-range",
+        "model.num_parameters",
+    ),
     "count-zero": ({"model": {"num_parameters": 0}}, "out-of-range", "model.num_parameters"),
     "count-huge": ({"model": {"num_parameters": 10**15}}, "out-of-range", "model.num_parameters"),
     "elsewhere": ({"op": "grid", "dataset": {}}, "unknown-field", "dataset"),
@@ -255,6 +285,7 @@ def test_a_fault_names_its_field(
         ({"lora": {"rnk": 8}}, "lora.rnk", 'did you mean "rank"?'),
         ({"dataset": {"packing_": 1}}, "dataset.packing_", 'did you mean "packing"?'),
         ({"lora": {"packing": True}}, "lora.packing", "here it is called dataset.packing."),
+        ({"stack_version": 4.48}, "stack_version", 'write it as text, such as "4.48.1".'),
         (
             {"strategy": "FSDP"},
             "strategy",

@@ -53,8 +53,8 @@ def model_from_parameter_count(num_parameters: int) -> Model:
         raise TrainfitError(
             "out-of-range",
             "model.num_parameters",
-            "num_parameters must lie between 10 million and 100 trillion; it counts parameters, "
-            "not billions of them.",
+            f"model.num_parameters is {num_parameters:,}; use {MIN_PARAMETERS:,} to "
+            f"{MAX_PARAMETERS:,}. It counts parameters, not billions of them.",
         )
     hidden = HIDDEN_STEP
 

@@ -8,6 +8,7 @@ from typing import Any
 from generator.core.catalog import Catalog
 from generator.core.errors import TrainfitError
 from generator.core.hf_config import model_from_config
+from generator.core.hf_config.bare_count import MAX_PARAMETERS, MIN_PARAMETERS
 from generator.core.launch import (
     accelerate,
     axolotl,
@@ -20,7 +21,7 @@ from generator.core.launch import (
 )
 from generator.core.launch.reading import Reading
 from generator.core.nesting import check_nesting, object_of
-from generator.core.request import MAX_PARAMETERS, parse, parse_dataset
+from generator.core.request import parse, parse_dataset
 
 MAX_COUNT_CHARACTERS = 64
 
@@ -92,11 +93,11 @@ def parameter_count(text: str) -> int | None:
     power = _SCALES[scale] + int(exponent or "0") - len(fraction)
     number = int(whole + fraction)
     count: int = number * 10**power if power >= 0 else number // 10**-power
-    if not 1 <= count <= MAX_PARAMETERS:
+    if not MIN_PARAMETERS <= count <= MAX_PARAMETERS:
         raise TrainfitError(
             "out-of-range",
             "model.num_parameters",
-            f'"{text.strip()}" parameters are outside 1 to {MAX_PARAMETERS:,}.',
+            f'"{text.strip()}" parameters are outside {MIN_PARAMETERS:,} to {MAX_PARAMETERS:,}.',
         )
     return count
 
