@@ -26,8 +26,9 @@ place, the other lines are answered, and the exit status is 2.
 """
 IDS_HELP = """\
 With "op": "solve" the same request gives the longest sequence that fits, in steps of 256 tokens,
-the largest micro-batch, the fewest GPUs, the cheapest and the fastest set-up, and the changes that
-would make it fit.
+the largest micro-batch, the fewest GPUs, and the changes that would make it fit. Of all cards and
+GPU counts it names the set-up that costs least by the hour ("cheapest"), the one whose whole run
+costs least ("cheapest_run") and the fastest, each with the request's own strategy.
 
 Ids are the names of the files in catalog/models, cards, optimizers and stacks; all of them with
 

@@ -16,6 +16,7 @@ ProblemCode = Literal[
     "out-of-range",
     "bad-id",
     "duplicate-id",
+    "duplicate-row",
     "uncited-fact",
     "unknown-source",
     "unused-source",

@@ -63,11 +63,13 @@ def _card(card: Card) -> dict[str, Any]:
     return {key: value for key, value in plain.items() if value is not None}
 
 
-def _fame(card: Card) -> int:
-    """The place of a card in a list: what most people mean by "H100" stands before its kin."""
-    if card.id in REFERENCE_CARD_IDS:
-        return REFERENCE_CARD_IDS.index(card.id)
-    return len(REFERENCE_CARD_IDS)
+def _fame(card: Card) -> tuple[int, bool]:
+    """The place of a card in a list: what most people mean by "H100" stands before its kin, and an
+    SXM module before the PCIe card of its chip.
+    """
+    known = card.id in REFERENCE_CARD_IDS
+    place = REFERENCE_CARD_IDS.index(card.id) if known else len(REFERENCE_CARD_IDS)
+    return place, card.form != "sxm"
 
 
 def catalogue(catalog: Catalog) -> dict[str, Any]:

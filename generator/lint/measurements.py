@@ -9,6 +9,7 @@ from generator.accuracy.vocabulary import unknown_in_memory_row, unknown_in_thro
 from generator.core.catalog import Catalog
 from generator.core.nearest import did_you_mean
 from generator.kinds import KINDS
+from generator.lint.measured_figures import odd_memory_figures, odd_throughput_figures
 from generator.lint.rule import Context
 from generator.load import Document, catalog_of
 from generator.measurements import MEASUREMENTS_DIR
@@ -22,25 +23,21 @@ from generator.measurements.columns import (
     Table,
 )
 from generator.measurements.contradictions import contradictions
-from generator.measurements.gpu_names import find_card
 from generator.measurements.models import find_id, read_models
 from generator.measurements.reader import Reading, Row, read_table
 from generator.problem import Problem, ProblemCode
 
 FOLDER = MEASUREMENTS_DIR.name
-READINGS = ("gib_per_gpu", "gb_per_gpu_unit_unstated", "gib2")
-CARD_TOLERANCE = 1.06
-"""A card of "80 GB" holds 80 GiB at most, and sources that print GB may mean 10^9 bytes."""
-LARGEST_DEVICE_GIB = 600
 MODELS_OF = {MEMORY.name: "memory-models.json", THROUGHPUT.name: "throughput-models.json"}
 LONGEST_NAME = 200
 """Beyond it no line is proposed: it would be cut, and match nothing."""
 OPEN_NAMES = ("model", "optimizer", "gpu", "method", "strategy", "base_dtype", "compute_dtype")
 """Columns whose names never end: what is nearly another name may be a new one all the same."""
 
-Unknown = Callable[
-    [Mapping[str, str], Catalog, Mapping[str, Mapping[str, Any]]], Iterable[tuple[str, str]]
-]
+Cells = Mapping[str, str]
+Entries = Mapping[str, Mapping[str, Any]]
+Unknown = Callable[[Cells, Catalog, Entries], Iterable[tuple[str, str]]]
+Figures = Callable[[Cells, Catalog, Entries], Iterable[tuple[str, str, ProblemCode]]]
 
 
 def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
@@ -59,11 +56,11 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
     left_out = {(row.cells["column"], row.cells["value"]) for row in _rows(readings, LEFT_OUT)}
     used: set[tuple[str, str]] = set()
     incomplete = _incomplete_kinds(documents, context)
-    unknown: tuple[tuple[Table, Unknown], ...] = (
-        (MEMORY, unknown_in_memory_row),
-        (THROUGHPUT, unknown_in_throughput_row),
+    measured: tuple[tuple[Table, Unknown, Figures], ...] = (
+        (MEMORY, unknown_in_memory_row, odd_memory_figures),
+        (THROUGHPUT, unknown_in_throughput_row, odd_throughput_figures),
     )
-    for table, find in unknown:
+    for table, find, figures in measured:
         shown = _shown(context, table.name)
         models: dict[str, dict[str, Any]] = {}
         file = MODELS_OF[table.name]
@@ -72,6 +69,8 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
             yield from found.problems
             models = found.entries
             yield from _unknown_ids(models, catalog, _shown(context, file))
+        # Without one of its columns every row would be told to have an empty cell.
+        is_whole = table.name in readings and not readings[table.name].file_problems
         for row in _rows(readings, table):
             for column, message in find(row.cells, catalog, models):
                 place = (column, row.cells[column])
@@ -83,10 +82,13 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
                     continue
                 told = _with_way_out(message, column, row)
                 yield _problem(shown, row, column, told, "bad-reference")
-            for column, message in () if row.damage else contradictions(row.cells):
+            if row.damage or not is_whole:
+                continue
+            for column, message in contradictions(row.cells):
                 yield _problem(shown, row, column, message, "out-of-range")
-    for row in _rows(readings, MEMORY):
-        yield from _reading_problems(row, catalog, _shown(context, MEMORY.name))
+            for column, message, code in figures(row.cells, catalog, models):
+                yield _problem(shown, row, column, message, code)
+        yield from _repeated(_rows(readings, table), shown)
     for row in _rows(readings, LEFT_OUT):
         place = (row.cells["column"], row.cells["value"])
         if place not in used and not row.problems and not incomplete:
@@ -156,27 +158,16 @@ def _unknown_ids(
             yield Problem(path=shown, key=key, message=message, code="bad-reference", got=got)
 
 
-def _reading_problems(row: Row, catalog: Catalog, shown: str) -> Iterator[Problem]:
-    """A reading is there unless the run had none, and the card could hold it."""
-    cells = row.cells
-    if row.damage:
-        return
-    is_out = cells["oom"] == "true"
-    has_reading = cells["gib_per_gpu"] or cells["gb_per_gpu_unit_unstated"]
-    if not has_reading and not is_out and cells["metric"] and "no reading" not in cells["metric"]:
-        message = "empty, and the run did not go out of memory; add the reading"
-        yield _problem(shown, row, "gib_per_gpu", message, "missing-field")
-    if cells["gib_per_gpu"] and cells["gb_per_gpu_unit_unstated"]:
-        message = "gib_per_gpu has the reading too; keep the one whose unit is right"
-        yield _problem(shown, row, "gb_per_gpu_unit_unstated", message, "bad-reference")
-    found = find_card(cells["gpu"], catalog.cards)
-    size = found.memory_gb or (
-        catalog.cards[found.id].memory_marketed_gb if found.id else LARGEST_DEVICE_GIB
-    )
-    for column in READINGS:
-        if cells[column] and float(cells[column]) > size * CARD_TOLERANCE:
-            message = f"more than {size} GB of memory can hold; the column is per GPU and in GiB"
-            yield _problem(shown, row, column, message, "implausible-value")
+def _repeated(rows: Iterable[Row], shown: str) -> Iterator[Problem]:
+    """Rows that say what another one says, under another id."""
+    first: dict[tuple[str, ...], Row] = {}
+    for row in rows:
+        said = tuple(text for name, text in row.cells.items() if name != "id")
+        former = first.setdefault(said, row)
+        if former is not row and any(said):
+            id_, line = former.cells["id"], former.line
+            message = f"the same as {id_} in line {line}; delete it, or say in notes what differs"
+            yield _problem(shown, row, "id", message, "duplicate-row")
 
 
 def _check_ids(readings: Mapping[str, Reading], context: Context) -> Iterator[Problem]:

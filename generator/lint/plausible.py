@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator, Sequence
 
@@ -46,10 +47,10 @@ USABLE_SHARE = (0.4, 1.1)
 gives the GPU as little as half."""
 
 
-def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:  # noqa: ARG001
+def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
     """Reports figures out of range, odd months, and figures of one card that contradict."""
     for document in documents:
-        yield from _check_months(document)
+        yield from _check_months(document, context.today)
         yield from _check_totals(document)
         yield from _check_bytes(document)
         if isinstance(document.record, Card):
@@ -63,8 +64,8 @@ MONTHS = ("released", "price_date")
 MOST_PARAMETERS = 10**14
 
 
-def _check_months(document: Document) -> Iterator[Problem]:
-    """Months are months: `2024-03`, or a half year of what is only announced, `2026-H2`."""
+def _check_months(document: Document, today: datetime.date) -> Iterator[Problem]:
+    """Months are months, and past: `2024-03`; a half year, `2026-H2`, is what is only announced."""
     if document.record is None:
         return
     for table, values in (("", document.data), ("facts.", document.facts)):
@@ -77,6 +78,15 @@ def _check_months(document: Document) -> Iterator[Problem]:
                     message="not a month",
                     code="wrong-type",
                     expected='"2024-03", or "2024-H1" for a half year',
+                    got=f'"{value}"',
+                )
+            elif isinstance(value, str) and f"{today:%Y-%m}" < value and "H" not in value:
+                yield Problem(
+                    path=document.path,
+                    key=f"{table}{name}",
+                    message="in the future; write the half year of what is only announced",
+                    code="future-date",
+                    expected=f'"{today:%Y-%m}" or earlier',
                     got=f'"{value}"',
                 )
         if document.facts is document.data:

@@ -109,6 +109,29 @@ const scenarios = {
     });
   },
 
+  /** Text boxes typed into key by key and left, each on top of the same link. */
+  async slips() {
+    return withPage(async (page, record) => {
+      const found = [];
+      for (const [label, text] of parameters.texts) {
+        await page.goto("about:blank");
+        await page.goto(address(`#${parameters.link}`));
+        await shown(page, parameters.link);
+        const box = page.getByRole("textbox", { name: label });
+        await box.press("Control+A");
+        await box.pressSequentially(text, { delay: 30 });
+        await box.press("Tab");
+        await page.waitForFunction(
+          () => document.getElementById("tf-calculator").dataset.busy === undefined,
+        );
+        await shown(page, parameters.link);
+        const problem = await page.locator(".tf-problem:not([hidden])").allInnerTexts();
+        found.push({ problem, ...(await read(page)) });
+      }
+      return { found, ...record };
+    });
+  },
+
   /** A card of a size that no card of the catalog has. */
   async own_card() {
     return withPage(async (page, record) => {

@@ -160,6 +160,28 @@ def test_the_range_to_expect_stands_beside_the_figure(
     assert seen["gpusHelp"].startswith("Strategy single is one GPU; choose DDP or ZeRO")
 
 
+SLIPS = [
+    ("Sequence length", "4.096", "“4.096” is not a whole number from 1 to 16,777,216. 2,048 is"),
+    ("Sequence length", "1e4", "“1e4” is not a whole number"),
+    ("Micro-batch per GPU", "2,5", "“2,5” is not a whole number"),
+    ("Gradient accumulation", "8 steps", "“8 steps” is not a whole number"),
+]
+
+
+def test_a_slip_of_the_keys_leaves_the_value_from_before(browse: RunNode, site_url: str) -> None:
+    link = "v=1&model=llama-3.1-8b&method=lora"
+    texts = [(label, text) for label, text, _ in SLIPS]
+
+    seen = browse(SCRIPT, scenario="slips", url=site_url, link=link, texts=texts)
+
+    for outcome, (_, _, said) in zip(seen["found"], SLIPS, strict=True):
+        [problem] = outcome["problem"]
+        assert problem.startswith(said)
+        assert problem.endswith(" is still used.")
+        assert outcome["fragment"] == f"#{link}"
+    assert seen["errors"] == []
+
+
 def test_a_size_can_stand_in_for_a_card(browse: RunNode, site_url: str, catalog: Catalog) -> None:
     changed = "v=1&model=llama-3.1-8b&card.memory_gb=140"
     seen = browse(SCRIPT, scenario="own_card", url=site_url, typed="140 gb", changed=changed)
@@ -185,6 +207,11 @@ NAMES = [
     ("Card", "Card with 24 GB", "Tab", "Card with 24 GB"),
     ("Model", TYPICAL, "Tab", TYPICAL),
     ("Model", "1.7", "Tab", "Qwen3 1.7B"),
+    ("Card", "rtx4090", "Enter", "NVIDIA GeForce RTX 4090"),
+    ("Card", "a100 80", "Enter", "NVIDIA A100 SXM4 80 GB"),
+    ("Model", "phi4", "Enter", "Phi-4"),
+    ("Model", "llama3.1 8b", "Tab", "Llama 3.1 8B"),
+    ("Model", "gptoss", "Enter", "gpt-oss 20B"),
     ("Card", "3090", "Enter", "NVIDIA GeForce RTX 3090"),
     ("Model", "llama 3 8b", "Enter", "Llama 3 8B"),
     ("Model", "meta-llama/Llama-3.1-8B-Instruct", "Enter", "Llama 3.1 8B"),

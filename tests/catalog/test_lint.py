@@ -33,6 +33,22 @@ def test_the_whole_catalog_has_no_failures() -> None:
 
 CASES = [
     pytest.param(
+        MODEL,
+        'released = "2026-01"',
+        'released = "2036-08"',
+        "released: in the future; write the half year of what is only announced (expected"
+        ' "2026-11" or earlier, got "2036-08") [future-date]',
+        id="month-to-come",
+    ),
+    pytest.param(
+        MODEL,
+        'released = "2026-01"',
+        'released = "2026-13"',
+        'released: not a month (expected "2024-03", or "2024-H1" for a half year, got "2026-13")'
+        " [wrong-type]",
+        id="no-month",
+    ),
+    pytest.param(
         CARD,
         "flops_per_second = 100_000_000_000_000",
         "flops_per_second = 3_000_000_000_000_000",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.measurements.columns import MEMORY
+from generator.measurements.columns import MEMORY, THROUGHPUT
 from tests.catalog.small import damage
 from tests.catalog.test_lint import findings
 
@@ -80,6 +80,7 @@ def test_a_sound_row_has_no_findings(measured: Path) -> None:
         ({"gib_per_gpu": "12800"}, "gib_per_gpu", "outside what is possible"),
         ({"gib_per_gpu": "28"}, "gib_per_gpu", "more than 24 GB of memory can hold"),
         ({"gb_per_gpu_unit_unstated": "12"}, "gb_per_gpu_unit_unstated", "has the reading too"),
+        ({"params_b": "2.6"}, "params_b", "test/Test-1B has 0.26 billion; correct one of the two"),
         ({"num_gpus": "one"}, "num_gpus", "not a number"),
         ({"num_gpus": "2"}, "strategy", "single is one GPU, and num_gpus is 2; write num_gpus 1"),
         ({"strategy": "ddp"}, "strategy", "ddp is for several GPUs, and num_gpus is 1; write"),
@@ -162,6 +163,52 @@ def test_models_outside_the_catalog_are_checked(measured: Path) -> None:
     first, second = findings(measured)
     assert 'a.catalog: the catalog has no such model; did you mean "test-1b"' in first
     assert "b.config.num_hidden_layers: The config has no num_hidden_layers" in second
+
+
+def test_a_row_that_says_what_another_says_is_told(measured: Path) -> None:
+    again = line_of({**ROW, "id": "run-002"})
+    damage(measured, "measurements/memory.csv", line_of(ROW), line_of(ROW) + again)
+    [finding] = findings(measured)
+    told = "id: the same as run-001 in line 2; delete it, or say in notes what differs"
+    assert finding.startswith(f"catalog/measurements/memory.csv:3: {told}")
+
+
+def test_a_misspelt_column_is_told_once_and_not_in_every_row(measured: Path) -> None:
+    damage(measured, "measurements/memory.csv", "gib_per_gpu", "gib_per_gqu")
+    found = findings(measured)
+    assert [finding.split(": ")[0] for finding in found] == [
+        "catalog/measurements/memory.csv:1"
+    ] * 2
+    assert any('did you mean "gib_per_gpu"' in finding for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, None),
+        ({"params_b": "0.2"}, None),
+        ({"params_b": "0.026"}, "params_b: test/Test-1B has 0.26 billion"),
+        (
+            {"tokens_per_second_per_gpu": "900000"},
+            "tokens_per_second_per_gpu: more than the card could compute, about 291,929; the",
+        ),
+        ({"gpu": "A100-80GB", "tokens_per_second_per_gpu": "900000"}, "gpu: "),
+    ],
+)
+def test_a_rate_and_a_size_are_such_as_card_and_model_can_have(
+    measured: Path, changes: dict[str, str], told: str | None
+) -> None:
+    row = {name: ROW[name] for name in ("id", "source", "url", "model", "method", "gpu")}
+    row |= {"num_gpus": "1", "strategy": "single", "precision": "bf16", "quality": "A"}
+    row |= {"tokens_per_second_per_gpu": "9000", "sequence_length": "2048"} | changes
+    cells = [row.get(name, "") for name in THROUGHPUT.names]
+    text = f"{','.join(THROUGHPUT.names)}\n{','.join(cells)}\n"
+    (measured / "measurements/throughput.csv").write_text(text, encoding="utf-8")
+    found = findings(measured)
+    if told is None:
+        assert found == []
+    else:
+        assert found[0].startswith(f"catalog/measurements/throughput.csv:2: {told}")
 
 
 def test_everything_is_told_at_once_beside_the_toml_files(measured: Path) -> None:

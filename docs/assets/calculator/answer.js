@@ -61,15 +61,21 @@ function otherEnd({ card, low, high, request }) {
 export function setupWords(request, { optimizer, stack }) {
   const word = (key) => FIELD_WORDS[key].options[request[key]];
   const accumulation = request.gradient_accumulation_steps;
+  // A frozen base has no master.
+  const precision =
+    request.method === "full"
+      ? word("precision")
+      : ({ "bf16-mixed": "bf16", "fp16-mixed": "FP16" }[request.precision] ?? word("precision"));
   return [
     request.method === "full"
       ? "full fine-tuning"
       : `${word("method")} rank ${count(request.lora.rank)}`,
     optimizer,
     request.strategy === "single" ? null : word("strategy"),
-    `${count(request.sequence_length)} tokens × ${count(request.micro_batch_size)}` +
+    `${count(request.sequence_length)} token${request.sequence_length === 1 ? "" : "s"} × ` +
+      count(request.micro_batch_size) +
       (accumulation > 1 ? ` × ${count(accumulation)} steps` : ""),
-    word("precision"),
+    precision,
     request.activation_checkpointing === "full"
       ? null
       : `checkpointing ${word("activation_checkpointing").toLowerCase()}`,

@@ -1,7 +1,7 @@
 /* A text box with a searchable list, after the ARIA 1.2 combobox pattern (list autocomplete). What
    is marked when the box is left is chosen; Escape takes back what was typed. */
 
-import { holds, isWhole, wordsOf } from "../javascripts/names.js";
+import { holds, holdsRun, isWhole, wordsOf } from "../javascripts/names.js";
 import { el } from "./dom.js";
 
 const MAX_SHOWN = 60;
@@ -79,7 +79,9 @@ export function combobox({
 
   const open = (query) => {
     const words = wordsOf(query);
-    const found = NO_NAME.test(query) ? [] : options().filter(({ search }) => holds(search, words));
+    const holding = (test) => options().filter(({ search }) => test(search, words));
+    let found = NO_NAME.test(query) ? [] : holding(holds);
+    if (found.length === 0 && !NO_NAME.test(query)) found = holding(holdsRun);
     const isClose = (option) => isWhole(option.search, words);
     const farness = (option) => (isClose(option) ? 0 : 1000) + distance(option);
     if (words.length > 0) found.sort((left, right) => farness(left) - farness(right));

@@ -41,6 +41,8 @@ export function toMarkdown({ result, request, card, modelName, link }) {
     `| | ${used.map(([key]) => gbNumber(lines[key])).join(" | ")} | ${gbNumber(lines.total)} |`,
     "",
     result.card?.reason ? `${plain(result.card.reason)}\n` : null,
+    `Likely between ${gbNumber(result.low)} and ${gb(result.high)}.`,
+    "",
     `[Open in the calculator](${link})`,
     "",
   ]

@@ -195,24 +195,31 @@ export async function buildForm({ catalogue, onChange, importer }) {
       control.toggleAttribute("aria-invalid", false);
       if (isBad) {
         control.setAttribute("aria-invalid", "true");
+        const kept = before === null ? formatValue(schema, null) : shown(before);
         setText(
           problem,
-          `${quoted(typed)} is not ${expectation(schema)}. The last good value is still used.`,
+          `${quoted(typed)} is not ${expectation(schema)}. ${kept || "The value before"} is still used.`,
         );
+        // What was typed so far may have been a value, as 4 of 4.096 is, but was none that is meant.
+        if (lastValue !== before) onChange(key, before);
         return;
       }
       showPressed(value);
       onChange(key, value);
     };
+    control.addEventListener("focus", () => (before = lastValue));
     control.addEventListener("input", read);
     const shown = (value) => {
       if (value === null) return "";
       return schema.kind === "integer" ? count(value) : formatValue(schema, value);
     };
     control.addEventListener("change", () => {
-      if (problem.hidden) control.value = shown(lastValue);
+      if (!problem.hidden) return;
+      control.value = shown(lastValue);
+      before = lastValue;
     });
     let lastValue = schema.default;
+    let before = lastValue; // what stood there when someone began to type
     showers.set(key, (value) => {
       lastValue = value;
       showPressed(value);

@@ -28,6 +28,14 @@ export function isWhole(text, words) {
   return words.every((word) => parts.includes(word));
 }
 
+const squeezed = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "");
+
+/** Whether a text holds what is typed, whatever parts the two: `rtx4090`, `qwen25`, `llama3.1 8b`. */
+export function holdsRun(text, words) {
+  const run = squeezed(words.join(""));
+  return run.length >= SHORTEST_NAME && squeezed(text).includes(run);
+}
+
 /** As `holds`, but no number is found within a longer one, as `5` would be in "65B" and "2.5". */
 function holdsNumbers(text, words) {
   const lower = text.toLowerCase();
@@ -51,9 +59,10 @@ export function modelsNamed(models, typed) {
   if (exact) return [exact];
   if (wanted.length < SHORTEST_NAME) return [];
   const text = (model) => namesOf(model).join(" ");
-  const found = models
-    .filter((model) => holdsNumbers(text(model), words))
-    .sort((one, other) => one.name.length - other.name.length);
+  const holding = (test) => models.filter((model) => test(text(model), words));
+  let found = holding(holdsNumbers);
+  if (found.length === 0) found = holding(holdsRun);
+  found.sort((one, other) => one.name.length - other.name.length);
   const whole = found.filter((model) => isWhole(text(model), words));
   return whole.length > 0 ? whole : found;
 }

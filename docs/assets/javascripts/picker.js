@@ -89,7 +89,9 @@ async function answerQuestion(isOld) {
   if (isOld()) return null;
   const [model, ...others] = modelsNamed(models, form.elements.model.value);
   if (!model) {
-    output.textContent = "No such model in the catalog. The calculator takes a config.json.";
+    const calculator = element("a", { href: "calculator/", textContent: "The calculator" });
+    const takes = " takes a config.json, or a number of parameters.";
+    output.replaceChildren("No such model in the catalog. ", calculator, takes);
     return null;
   }
   if (others.length > 0) {

@@ -1,7 +1,8 @@
-// The theme's search worker with four changes: `zero-3` and `3,212,749,824` are one word each, since
+// The theme's search worker with five changes: `zero-3` and `3,212,749,824` are one word each, since
 // the theme splits them, looks for every word that begins with 3, and finds Llama 3.2 3B; a model or
 // card that is asked for by name comes first, since to the theme "3" and "8B" are words like others; and
-// of `8x H100` the card is looked for, since its page is about any number of it.
+// of `8x H100` the card is looked for, since its page is about any number of it; and names are found
+// however they are parted.
 "use strict";
 
 const SETUP = 0;
@@ -21,18 +22,47 @@ const whole = (text) =>
 
 const wordsOf = (text) => text.toLowerCase().split(/[\s/_-]+/).filter(Boolean);
 
+const squeezed = (text) => text.replace(/[^a-z0-9]+/g, "");
+
 const nameOfPage = new Map(); // words of a model's or card's name, by its page's address
+const partsOf = new Map(); // words of names by how they look run together: gptoss, rtx4090, qwen25
 let asked = new Set(); // words of the latest query
+
+/** A query with its words parted as names have them: `gptoss` as `gpt oss`, `qwen 3` as `qwen3`. */
+function asNamed(query) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const joined = at + 1 < words.length ? partsOf.get(squeezed(words[at] + words[at + 1])) : null;
+    if (joined?.length === 1) {
+      found.push(...joined);
+      at += 1;
+    } else {
+      // What has a sign within is parted already.
+      const parts = wordsOf(words[at]).length > 1 ? null : partsOf.get(squeezed(words[at]));
+      found.push(...(parts ?? [words[at]]));
+    }
+  }
+  return found.join(" ");
+}
 
 function prepared({ type, data }) {
   if (type === QUERY) {
-    const query = data.replace(NUM_CARDS, "");
+    const query = asNamed(data.replace(NUM_CARDS, ""));
     asked = new Set(wordsOf(query));
     return { type, data: whole(query) };
   }
   if (type !== SETUP) return { type, data };
   for (const { location, title } of data.docs) {
-    if (NAMED_PAGE.test(location)) nameOfPage.set(location, wordsOf(title));
+    if (!NAMED_PAGE.test(location)) continue;
+    const name = wordsOf(title);
+    nameOfPage.set(location, name);
+    name.forEach((_, first) => {
+      for (let end = first + 1; end <= name.length; end += 1) {
+        const words = name.slice(first, end);
+        if (!partsOf.has(squeezed(words.join("")))) partsOf.set(squeezed(words.join("")), words);
+      }
+    });
   }
   const docs = data.docs.map((doc) => ({ ...doc, title: whole(doc.title), text: whole(doc.text) }));
   return { type, data: { ...data, docs } };
@@ -49,9 +79,14 @@ function namedBy([page]) {
   return [...asked].every((word) => name.includes(word)) ? 0.5 : 0;
 }
 
+/** How many words of the query a result has nothing of. */
+const numMissing = ([page]) => Object.values(page.terms).filter((isThere) => !isThere).length;
+
 function sorted({ type, data }) {
   if (type !== RESULT) return { type, data };
-  const items = [...data.items].sort((one, other) => namedBy(other) - namedBy(one));
+  const items = [...data.items].sort(
+    (one, other) => namedBy(other) - namedBy(one) || numMissing(one) - numMissing(other),
+  );
   return { type, data: { ...data, items } };
 }
 
