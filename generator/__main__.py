@@ -93,7 +93,8 @@ def _estimate(arguments: argparse.Namespace) -> int:
     else:
         path = Path(arguments.file)
         if not path.is_file():
-            print(f"estimate: there is no file {path}; give a JSON file or -.", file=sys.stderr)
+            told = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
+            print(f"estimate: {told}; give a JSON file or -.", file=sys.stderr)
             return 2
         with path.open(encoding="utf-8-sig", errors="replace") as stream:
             texts = list(_objects(stream))
@@ -254,7 +255,9 @@ def _parser() -> argparse.ArgumentParser:
         help="a CSV with the columns of catalog/measurements/*.csv; by default the two of these",
     )
     accuracy.add_argument("--models", help="JSON with configs of models outside the catalog")
-    accuracy.add_argument("--json", action="store_true", help="print rows and summary as JSON")
+    accuracy.add_argument(
+        "--json", action="store_true", help="print rows and summary as JSON, one line a file"
+    )
     accuracy.add_argument(
         "--rows",
         metavar="WHICH",

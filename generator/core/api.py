@@ -576,6 +576,10 @@ def answer(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
     if operation not in OPERATIONS:
         raise TrainfitError("unknown-id", "op", f"op must be one of {', '.join(OPERATIONS)}.")
     if operation == "describe":
+        if fields:
+            name = str(next(iter(fields)))[:80]
+            told = f"describe takes no other field, and the request has {name!r}; leave it out."
+            raise TrainfitError("unknown-field", name, told)
         return describe(catalog)
     if operation == "recognise":
         return _recognise(fields, catalog)

@@ -133,6 +133,13 @@ def parse_json(text: str) -> dict[str, object]:
             "Send one JSON object per line, and of a config only its config.json.",
         )
 
+    if not text.strip():
+        raise TrainfitError(
+            "bad-json",
+            "request",
+            'The request is empty; send an object like {"model": "llama-3.1-8b"}.',
+        )
+
     def no_constant(name: str) -> float:
         raise TrainfitError("bad-json", "request", f"{name} is no JSON number; write a finite one.")
 
@@ -157,7 +164,7 @@ def parse_json(text: str) -> dict[str, object]:
             "bad-request",
             "request",
             f"The request is a JSON {_json_type(value)}; "
-            'send an object like {"model": "llama-3.1-8b"}.',
+            'send an object like {"model": "llama-3.1-8b"}, and several on a line each.',
         )
     return value
 

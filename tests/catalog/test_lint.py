@@ -26,6 +26,13 @@ def test_a_sound_catalog_has_no_findings(root: Path) -> None:
     assert findings(root) == []
 
 
+def test_a_file_that_nothing_reads_is_told(root: Path) -> None:
+    (root / "models" / "notes.txt").write_text("to do", encoding="utf-8")
+    (root / "models" / ".hidden").write_text("of an editor", encoding="utf-8")
+    told = "nothing reads it; a record is a file that ends in .toml [bad-id]"
+    assert findings(root) == [f"catalog/models/notes.txt: {told}"]
+
+
 def test_the_whole_catalog_has_no_failures() -> None:
     failures = [problem for problem in check(CATALOG_DIR, today=TODAY) if problem.is_failure]
     assert failures == []

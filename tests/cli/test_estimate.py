@@ -140,16 +140,19 @@ def test_bad_input_gets_a_coded_error_that_names_the_field(
     assert len(answers[0]["error"]["message"]) < 500
 
 
-def test_a_missing_file_is_said_on_standard_error() -> None:
+@pytest.mark.parametrize(
+    ("name", "told"), [("none.json", "there is no file none.json"), ("docs", "docs is a folder")]
+)
+def test_what_is_no_file_is_said_on_standard_error(name: str, told: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "generator", "estimate", "no-such-file.json"],
+        [sys.executable, "-S", "-m", "generator", "estimate", name],
         capture_output=True,
+        text=True,
         cwd=ROOT,
         check=False,
-        text=True,
     )
-    assert done.returncode == 2
-    assert "no-such-file.json" in done.stderr
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr == f"estimate: {told}; give a JSON file or -.\n"
 
 
 def test_lines_end_where_json_lines_do_and_may_begin_with_a_byte_order_mark() -> None:

@@ -418,6 +418,9 @@ def test_upper_and_lower_case_are_alike(catalog: Catalog) -> None:
         pytest.param("13e9", "bad-request", "a JSON number", id="number"),
         pytest.param('"llama-3.1-8b"', "bad-request", "a JSON string", id="string"),
         pytest.param("[{}]", "bad-request", "a JSON array", id="array"),
+        pytest.param("[{}]", "bad-request", "several on a line each", id="several"),
+        pytest.param(" ", "bad-json", "The request is empty; send", id="nothing"),
+        pytest.param('{"op": "describe", "model": 1}', "unknown-field", "'model'", id="describe"),
         pytest.param("{}", "missing-field", "names no model", id="empty"),
     ],
 )
