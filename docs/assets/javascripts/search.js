@@ -33,14 +33,16 @@ function asNamed(query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const found = [];
   for (let at = 0; at < words.length; at += 1) {
-    const joined = at + 1 < words.length ? partsOf.get(squeezed(words[at] + words[at + 1])) : null;
+    // Not `3 4b`, which is no 34B.
+    const isName = at + 1 < words.length && /^[a-z]+$/.test(words[at]);
+    const joined = isName ? partsOf.get(squeezed(words[at] + words[at + 1])) : null;
     if (joined?.length === 1) {
       found.push(...joined);
       at += 1;
     } else {
-      // What has a sign within is parted already.
-      const parts = wordsOf(words[at]).length > 1 ? null : partsOf.get(squeezed(words[at]));
-      found.push(...(parts ?? [words[at]]));
+      // Not `31b`, as Gemma 3 1B would be, and not what has signs of its own.
+      const isRun = /^[a-z]+[a-z0-9]*$/.test(words[at]);
+      found.push(...((isRun && partsOf.get(words[at])) || [words[at]]));
     }
   }
   return found.join(" ");
@@ -79,14 +81,9 @@ function namedBy([page]) {
   return [...asked].every((word) => name.includes(word)) ? 0.5 : 0;
 }
 
-/** How many words of the query a result has nothing of. */
-const numMissing = ([page]) => Object.values(page.terms).filter((isThere) => !isThere).length;
-
 function sorted({ type, data }) {
   if (type !== RESULT) return { type, data };
-  const items = [...data.items].sort(
-    (one, other) => namedBy(other) - namedBy(one) || numMissing(one) - numMissing(other),
-  );
+  const items = [...data.items].sort((one, other) => namedBy(other) - namedBy(one));
   return { type, data: { ...data, items } };
 }
 
