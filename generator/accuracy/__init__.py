@@ -60,6 +60,7 @@ def _listed(row: RowScore) -> ListedRow:
 
     out = "ran out of memory" if row.is_out_of_memory else ""
     judged = f"judged {row.verdict}" if row.verdict else ""
+    as_tool = f"as {row.request['stack']}" if row.request else ""
     is_far = row.error is not None and abs(row.error) >= OUTLIER
     far = f"off by {OUTLIER:.0%} or more" if is_far else ""
     return ListedRow(
@@ -67,7 +68,7 @@ def _listed(row: RowScore) -> ListedRow:
         predicted=gib(row.predicted_bytes),
         measured=gib(row.measured_bytes),
         error=row.error,
-        remark=row.skipped or ", ".join(filter(None, (out, judged, far))),
+        remark=row.skipped or ", ".join(filter(None, (out, judged, far, as_tool))),
         is_left_out=row.skipped is not None,
     )
 

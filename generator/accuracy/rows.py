@@ -369,6 +369,10 @@ def _torchtune_version(source: str) -> str | None:
     return "0.1" if "2024" in source or "tutorial" in source else None
 
 
+TRL_IN_CHUNKS = (1, 7)
+"""The release since which TRL loads and computes the loss in its own way; before, it is Trainer."""
+
+
 def _stack(row: Row) -> tuple[str, str | None]:
     """Stack id and version from the framework column."""
     if fault := find_framework_fault(_text(row, "framework")):
@@ -409,6 +413,9 @@ def _stack(row: Row) -> tuple[str, str | None]:
         return "hf-trainer-kernels", number
     if _says(row, "accelerated-peft"):
         return "fms-acceleration", number
+    own = re.search(r"trl (\d+)\.(\d+)", text)
+    if own and (int(own.group(1)), int(own.group(2))) >= TRL_IN_CHUNKS:
+        return "trl", number
     if any(name in text for name in TRAINERS) or "fms-acceleration" in source:
         return "hf-trainer", number
     if "transformers" in text or "peft" in text:

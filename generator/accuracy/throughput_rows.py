@@ -187,9 +187,12 @@ def software_of(row: Mapping[str, str]) -> Software:
 
 
 def _attention(row: Mapping[str, str]) -> AttentionKernel:
-    # A Transformers run that names no kernel took the default: SDPA with a mask.
-    unnamed = not row["attention"] and "transformers" in row["framework_version"]
-    return "sdpa" if unnamed else "flash"
+    named = row["attention"].lower()
+    if "transformers" not in row["framework_version"].lower():
+        # PyTorch's SDPA takes its flash kernel where nobody passes a mask.
+        return "flash"
+    # Transformers passes SDPA a mask, and takes it where no kernel is named.
+    return "sdpa" if named in ("", "sdpa") else "eager" if named == "eager" else "flash"
 
 
 def precision_of(row: Mapping[str, str]) -> Precision:

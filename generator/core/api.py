@@ -317,7 +317,7 @@ def _estimate(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str,
             "memory_marketed_bytes": card.memory_marketed_bytes,
             "memory_usable_bytes": tight_limit_bytes(card),
         }
-        result["changes"] = [] if judged.name == "fits" else _changes(case, card, catalog)
+        result["changes"] = [] if judged.name == "fits" else _changes(request, card, catalog)
     return result
 
 
@@ -339,8 +339,13 @@ def _phases(found: tuple[Instant, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def _changes(case: Case, card: Card, catalog: Catalog) -> list[dict[str, Any]]:
-    eight_bit = catalog.optimizers.get(EIGHT_BIT_OPTIMIZER)
+def _changes(request: Request, card: Card, catalog: Catalog) -> list[dict[str, Any]]:
+    found = solve.changes_that_fit(
+        _settle(request),
+        card,
+        eight_bit=catalog.optimizers.get(EIGHT_BIT_OPTIMIZER),
+        settle=lambda changed: _settle(replace(request, case=changed)),
+    )
     return [
         {
             "field": change.field,
@@ -353,7 +358,7 @@ def _changes(case: Case, card: Card, catalog: Catalog) -> list[dict[str, Any]]:
             "total": change.total,
             "verdict": change.verdict,
         }
-        for change in solve.changes_that_fit(case, card, eight_bit=eight_bit)
+        for change in found
     ]
 
 
@@ -372,7 +377,11 @@ def _grid(request: Request, catalog: Catalog, card_ids: object) -> dict[str, Any
     if card_ids is not None:
         if not isinstance(card_ids, list) or not all(isinstance(each, str) for each in card_ids):
             raise TrainfitError("wrong-type", "cards", "cards must be a list of card ids.")
-        cards = _cards(request, catalog, [catalog.card(each).id for each in card_ids])
+        try:
+            ids = [catalog.card(each).id for each in card_ids]
+        except TrainfitError as problem:
+            raise TrainfitError(problem.code, "cards", problem.message) from None
+        cards = _cards(request, catalog, ids)
     totals: dict[int, int] = {}
 
     def total(count: int) -> int:
@@ -461,7 +470,7 @@ def _solve(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str, An
         "cheapest": best(lambda each: each.usd_per_hour),
         "cheapest_run": best(lambda each: each.usd),
         "fastest": best(lambda each: each.hours),
-        "changes": _changes(case, card, catalog),
+        "changes": _changes(request, card, catalog),
     }
 
 

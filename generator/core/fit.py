@@ -45,8 +45,8 @@ def tight_limit_bytes(card: Card) -> int:
         tight.
     Source: the card's `memory_usable_bytes`.
     """
-    limit = fit_limit_bytes(card)
-    return limit if card.memory_usable_bytes is None else max(limit, card.memory_usable_bytes)
+    usable = card.memory_usable_bytes
+    return fit_limit_bytes(card) if usable is None else usable
 
 
 def verdict_name(total_bytes: int, card: Card) -> VerdictName:

@@ -543,8 +543,9 @@ def parse(
     version = filled["stack_version"]
     if version is not None:
         release = _name("stack_version", version, 'write it as text, such as "4.48.1"')
-        notes.append(stack.releases_like(release))
+        told = stack.releases_like(release)
         stack = stack.at_version(release)
+        notes.append(told)
     method = _choice("method", filled["method"])
     if own_defaults := _own_defaults(stack, given, method):
         notes.append(own_defaults)

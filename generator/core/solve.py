@@ -15,9 +15,11 @@ from generator.core.ladder import gpu_counts
 from generator.core.memory import peak
 from generator.core.optimizer import Optimizer
 from generator.core.run import MAX_MICRO_BATCH_SIZE, MAX_SEQUENCE_LENGTH, Case, Precision, Strategy
+from generator.core.units import join_words
 
 SEQUENCE_STEP_TOKENS = 256
 """Sequence lengths are answered in whole multiples of this."""
+NEARLY_FREE = "nearly free"
 SHARDED_STRATEGIES: tuple[Strategy, ...] = ("zero-1", "zero-2", "zero-3")
 FP32_WEIGHTS: tuple[Precision, ...] = ("bf16-mixed", "amp", "fp32")
 """Recipes that hold the weights, or a master of them, in FP32."""
@@ -161,9 +163,10 @@ def _lighter_workload(case: Case) -> Iterator[_Candidate]:
             case=with_workload(attention="flash"),
             settings=(("attention", "flash"),),
             label="FlashAttention",
-            cost="nearly free",
+            cost=NEARLY_FREE,
         )
-    if workload.micro_batch_size > 1:
+    # An optimizer that steps during backward cannot accumulate what is left out.
+    if workload.micro_batch_size > 1 and not case.steps_in_backward:
         steps = workload.gradient_accumulation_steps * workload.micro_batch_size
         yield _Candidate(
             case=with_workload(micro_batch_size=1, gradient_accumulation_steps=steps),
@@ -183,7 +186,7 @@ def _lighter_workload(case: Case) -> Iterator[_Candidate]:
             case=with_workload(loss="chunked"),
             settings=(("loss", "chunked"),),
             label="chunked loss",
-            cost="nearly free",
+            cost=NEARLY_FREE,
         )
 
 
@@ -191,19 +194,22 @@ def _all_together(case: Case) -> Iterator[_Candidate]:
     """Every lever of the workload at once, for runs that no single one helps."""
     settings: tuple[tuple[str, str | int], ...] = ()
     labels: list[str] = []
+    costs: list[str] = []
     changed = case
     candidate = next(_lighter_workload(changed), None)
     while candidate is not None:
         settings += candidate.settings
         labels.append(candidate.label)
+        costs.append(candidate.cost)
         changed = candidate.case
         candidate = next(_lighter_workload(changed), None)
     if len(labels) > 1:
         yield _Candidate(
             case=changed,
             settings=settings,
-            label=" and ".join(labels),
-            cost="one more forward pass",
+            label=join_words(labels),
+            cost=join_words([cost for cost in dict.fromkeys(costs) if cost != NEARLY_FREE])
+            or NEARLY_FREE,
         )
 
 
@@ -283,7 +289,11 @@ def _candidates(case: Case, card: Card, eight_bit: Optimizer | None) -> Iterator
 
 
 def changes_that_fit(
-    case: Case, card: Card, *, eight_bit: Optimizer | None = None
+    case: Case,
+    card: Card,
+    *,
+    eight_bit: Optimizer | None = None,
+    settle: Callable[[Case], Case] = lambda case: case,
 ) -> tuple[Change, ...]:
     """Changes that make the case fit the card, cheapest first.
 
@@ -293,6 +303,7 @@ def changes_that_fit(
 
     Args:
         eight_bit: The optimizer to offer in place of the chosen one.
+        settle: Picks the GPU count anew after a change that does not set it.
 
     Source: S-SEED-13B for the order of the levers.
     """
@@ -304,7 +315,9 @@ def changes_that_fit(
         is_combined = len({field for field, _ in candidate.settings} & WORKLOAD_LEVERS) > 1
         if key in done or (is_combined and found):
             continue
-        total = peak(candidate.case).ledger.total
+        sets_count = any(field == "num_gpus" for field, _ in candidate.settings)
+        changed = candidate.case if sets_count else settle(candidate.case)
+        total = peak(changed).ledger.total
         outcome = verdict_name(total, card)
         if outcome != "fits":
             continue
@@ -315,7 +328,7 @@ def changes_that_fit(
                 label=candidate.label,
                 cost=candidate.cost,
                 changes_training=candidate.changes_training,
-                num_gpus=candidate.case.num_gpus,
+                num_gpus=changed.num_gpus,
                 total=total,
                 verdict=outcome,
             )

@@ -123,6 +123,10 @@ class Stack:
     defaults: tuple[tuple[str, str | int | bool], ...] = ()
     """Request fields that the tool sets by itself, `lora.` ones included."""
     versions: tuple[StackVersion, ...] = ()
+    versions_of: str = ""
+    """The package whose releases `versions` counts, where it is not the tool's own."""
+    versions_from: str = ""
+    """Its oldest release that the facts hold for; an older number is that of another package."""
     note: str = ""
     """What a reader must know and no field says."""
 
@@ -143,12 +147,21 @@ class Stack:
         """The stack as an older release behaved.
 
         Args:
-            version: Release number of the tool's main package, as `4.48.1`.
+            version: Release number of the package that `versions` counts, as `4.48.1`.
 
         Raises:
-            TrainfitError: the version is no dotted release number (code `wrong-type`).
+            TrainfitError: the version is no dotted release number (code `wrong-type`), or is older
+                than `versions_from` (`out-of-range`).
         """
         key = _version_key(version, "stack_version")
+        if self.versions_from and key < _version_key(self.versions_from, ""):
+            raise TrainfitError(
+                "out-of-range",
+                "stack_version",
+                f"stack_version {version.strip()} is no release of {self.versions_of}, by which "
+                f"releases of {self.name} are told apart; write that of {self.versions_of} that it "
+                f"runs with, {self.versions_from} or later.",
+            )
         changes: dict[str, Any] = {}
         for older in self.versions:
             if key < _version_key(older.before, "stack_version"):
@@ -159,13 +172,14 @@ class Stack:
         """The releases that have the same facts as this one, in a sentence.
 
         Args:
-            version: Release number of the tool's main package, as `4.48.1`.
+            version: Release number of the package that `versions` counts, as `4.48.1`.
 
         Raises:
             TrainfitError: the version is no dotted release number (code `wrong-type`).
         """
         key = _version_key(version, "stack_version")
-        given = f"stack_version {version.strip()}"
+        package = f" of {self.versions_of}" if self.versions_of else ""
+        given = f"stack_version {version.strip()}{package}"
         bounds = sorted((_version_key(each.before, ""), each.before) for each in self.versions)
         if not bounds:
             return f"{given} changes nothing: releases of {self.name} are not told apart."

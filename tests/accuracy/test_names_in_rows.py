@@ -33,6 +33,22 @@ def test_a_bare_size_is_judged_as_such(catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize(
+    ("framework", "stack"),
+    [
+        ("trl 0.20.0; transformers 4.55", ("hf-trainer", "4.55")),
+        ("trl 1.7.0; transformers 5.2", ("trl", "5.2")),
+        ("trl 1.16.1; transformers 5.4", ("trl", "5.4")),
+    ],
+)
+def test_trl_is_its_own_stack_since_it_loads_and_computes_the_loss_in_its_own_way(
+    catalog: Catalog, framework: str, stack: tuple[str, str]
+) -> None:
+    row = {**ROW, "framework": framework, "source": "My run", "strategy": "single", "num_gpus": "1"}
+    request = measured_case(row, catalog, _models()).request
+    assert (request["stack"], request["stack_version"]) == stack
+
+
+@pytest.mark.parametrize(
     ("words", "optimizer"),
     [
         ("AdamW", "adamw"),

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from generator.accuracy import WELCOME
-from generator.accuracy.throughput_rows import software_of
+from generator.accuracy.throughput_rows import Models, case_from_row, software_of
 from generator.accuracy.throughput_score import (
     Group,
     ScoredRow,
@@ -239,6 +239,28 @@ def test_kernels_are_read_from_the_columns(
     changes: dict[str, str], expected: constants.Software
 ) -> None:
     assert software_of({**ROW, **changes}) == expected
+
+
+@pytest.mark.parametrize(
+    ("framework", "attention", "expected"),
+    [
+        ("transformers 4.55", "", "sdpa"),
+        ("transformers 4.55", "SDPA", "sdpa"),
+        ("Transformers 4.55", "eager", "eager"),
+        ("transformers 4.55", "flash_attention_2", "flash"),
+        ("torchtune 0.6", "SDPA", "flash"),
+        ("torchtune 0.6", "", "flash"),
+    ],
+)
+def test_the_attention_kernel_is_the_named_one_or_the_framework_s_own(
+    framework: str, attention: str, expected: str
+) -> None:
+    row = {**ROW, "framework_version": framework, "attention": attention}
+    catalog = load_catalog()
+    case = case_from_row(
+        row, catalog, Models(catalog, [MEASUREMENTS_DIR / "throughput-models.json"])
+    )
+    assert case.attention == expected
 
 
 def test_a_file_without_the_columns_is_refused(tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ const scenarios = {
       await page.click(".tf-filter button[type=reset]");
       await page.waitForFunction(() => location.search === "");
       steps.cleared = await look(page);
+      await page.fill(".tf-filter [name=words]", "xyz");
+      steps.none = await look(page);
+      steps.none.isTableSeen = await page.locator(".tf-index .tf-wide > table").isVisible();
       return { steps, ...record };
     });
   },

@@ -304,7 +304,6 @@ test("a request gives back the state that it was made from", () => {
     const state = randomState(next);
     const isAsked = (key) =>
       !/^(?:dataset|price)/.test(key) &&
-      (state.method !== "full" || !key.startsWith("lora.")) &&
       (state["card.memory_gb"] === null || key !== "card") &&
       (state["card.memory_gb"] !== null || state.card !== null || key !== "card.reserved_gb");
     const back = withChanges(defaultState(), changesOf(toRequest(state)));

@@ -266,7 +266,8 @@ def test_a_stack_takes_its_own_settings_along_and_leaves_the_visitor_s(
 
 SUGGESTIONS = {
     "several-fields": ({}, 0),
-    "method": ({}, 3),
+    "method": ({}, 4),
+    "adapter-settings": ({"lora": {"rank": 64}}, 4),
     "accumulation": ({"method": "lora", "sequence_length": 8192, "micro_batch_size": 8}, 0),
 }
 """Requests beside the model, and which of the suggested changes is taken."""
@@ -277,7 +278,9 @@ def test_a_suggested_change_gives_what_it_promises(
     browse: RunNode, site_url: str, catalog: Catalog, fields: dict[str, Any], index: int
 ) -> None:
     request = {"model": "llama-3.1-8b", **fields}
-    link = "&".join(["v=1", *(f"{key}={value}" for key, value in request.items())])
+    own = {name: value for name, value in request.items() if name != "lora"}
+    own |= {f"lora.{name}": value for name, value in request.get("lora", {}).items()}
+    link = "&".join(["v=1", *(f"{key}={value}" for key, value in own.items())])
 
     seen = browse(SCRIPT, scenario="take_change", url=site_url, link=link, index=index)
 

@@ -35,6 +35,8 @@ def test_models_are_sorted_and_filtered_and_the_address_keeps_it(
     assert steps["filtered"]["status"] == f"{count} of {len(listed)} models"
     assert steps["again"] == steps["filtered"]
     assert steps["cleared"] == steps["start"]
+    assert steps["none"]["status"] == f"0 of {len(listed)} models: nothing has all of this"
+    assert steps["none"]["isTableSeen"] is False
     assert result["errors"] == []
     assert result["violations"] == []
 

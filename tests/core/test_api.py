@@ -18,7 +18,7 @@ LLAMA: dict[str, Any] = {"model": "llama-3.1-8b", "method": "lora"}
         pytest.param({"op": "guess"}, "unknown-id", "op", id="operation"),
         pytest.param({"op": "grid", "cards": "t4-16gb"}, "wrong-type", "cards", id="no-list"),
         pytest.param({"op": "grid", "cards": [24]}, "wrong-type", "cards", id="no-ids"),
-        pytest.param({"op": "grid", "cards": ["abacus"]}, "unknown-id", "card", id="no-such-card"),
+        pytest.param({"op": "grid", "cards": ["abacus"]}, "unknown-id", "cards", id="no-such-card"),
         pytest.param(
             {"op": "curve", "sequence_lengths": 2048}, "wrong-type", "sequence_lengths", id="number"
         ),

@@ -366,6 +366,34 @@ def test_changes_come_cheapest_first_and_mark_what_alters_the_training() -> None
     assert [change.num_gpus for change in changes[1:4]] == [4, 4, 2]
 
 
+def test_an_optimizer_that_steps_in_backward_is_not_told_to_accumulate() -> None:
+    workload = Workload(sequence_length=4096, micro_batch_size=16, gradient_accumulation_steps=1)
+    stepping = replace(FULL.optimizer, in_backward=True)
+    offered = [
+        {
+            change.field
+            for change in changes_that_fit(
+                replace(FULL, optimizer=optimizer, precision="bf16-pure", workload=workload), SXM
+            )
+        }
+        for optimizer in (FULL.optimizer, stepping)
+    ]
+    assert ["micro_batch_size" in fields for fields in offered] == [True, False]
+
+
+def test_all_levers_together_cost_what_each_of_them_does() -> None:
+    workload = Workload(
+        sequence_length=4096, micro_batch_size=4, attention="eager", gradient_accumulation_steps=8
+    )
+    case = replace(FULL, method="lora", workload=workload)
+    card = replace(SXM, memory_marketed_gb=24, memory_usable_bytes=None)
+    (first, *_) = changes_that_fit(case, card)
+    assert (first.label, first.cost) == (
+        "FlashAttention, micro-batch 1 with 32 accumulation steps and chunked loss",
+        "smaller kernels",
+    )
+
+
 def test_weights_without_an_fp32_copy_are_offered_only_where_they_help() -> None:
     def fields(case: Case, card: Card) -> set[str]:
         return {change.field for change in changes_that_fit(case, card, eight_bit=ADAMW_8BIT)}

@@ -1,5 +1,7 @@
 """Stacks at a version of their tool."""
 
+from dataclasses import replace
+
 import pytest
 
 from generator.core.errors import TrainfitError
@@ -62,6 +64,16 @@ def test_releases_that_are_not_told_apart_are_said_to_be_so() -> None:
     assert Stack(id="a", name="A").releases_like("99") == (
         "stack_version 99 changes nothing: releases of A are not told apart."
     )
+
+
+def test_the_package_whose_releases_count_is_named_and_another_s_number_refused() -> None:
+    tool = replace(TOOL, versions_of="Library", versions_from="1")
+
+    assert tool.releases_like("2.9").startswith("stack_version 2.9 of Library has the facts of")
+    assert tool.at_version("1.0").kernel_norms
+    with pytest.raises(TrainfitError, match=r"0\.20 is no release of Library.* 1 or later") as told:
+        tool.at_version("0.20")
+    assert (told.value.code, told.value.field) == ("out-of-range", "stack_version")
 
 
 @pytest.mark.parametrize("version", ["main", "4.48.1rc1", "", "4..1", "٤.٤٨", "1." * 30 + "1"])

@@ -8,7 +8,7 @@ import yaml
 
 from generator.core.api import answer, run
 from generator.core.errors import TrainfitError
-from generator.core.launch import TOOLS
+from generator.core.launch import RELEASES, TOOLS
 from generator.load import load_catalog
 
 CATALOG = load_catalog()
@@ -125,8 +125,24 @@ def test_the_ladder_picks_the_number_of_processes() -> None:
     launch = export("accelerate", model="llama-3.3-70b", strategy="zero-3")
 
     assert launch["num_gpus"] > 8
-    assert keys(launch)["num_processes"] == launch["num_gpus"]
-    assert any("several machines" in note for note in launch["notes"])
+    written = keys(launch)
+    assert written["num_processes"] == launch["num_gpus"]
+    assert written["num_machines"] == launch["num_gpus"] / 8
+    assert written["main_process_ip"] == "FIRST-MACHINE"
+    assert any(f"{written['num_machines']} machines" in note for note in launch["notes"])
+
+
+def test_several_machines_share_the_gpus_evenly() -> None:
+    twelve = {"strategy": "zero-3", "num_gpus": 12}
+
+    assert "--num_processes 12 --num_machines 2" in export("axolotl", **twelve)["command"]
+    assert "--nproc_per_node 6" in export("torchtune", **twelve)["command"]
+    assert "num_machines" not in export("axolotl", strategy="zero-3", num_gpus=8)["command"]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_notes_name_the_release_whose_names_are_written(tool: str) -> None:
+    assert export(tool)["notes"][-1] == f"Names are those of {TOOLS[tool]} {RELEASES[tool]}."
 
 
 def test_a_card_without_bf16_is_written_as_fp16() -> None:

@@ -1,6 +1,7 @@
 """What must hold for every estimate, whatever the set-up: monotone, additive, never negative."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.property
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
-    """A case over all choices of a request."""
+def requests(draw: st.DrawFn) -> dict[str, Any]:
+    """A request over all choices, without card and GPU count."""
     optimizer = draw(st.sampled_from(sorted(CATALOG.optimizers)))
     implementation = draw(st.sampled_from(CHOICES["optimizer_implementation"]))
     in_backward = CATALOG.optimizers[optimizer].in_backward or implementation == "in-backward"
@@ -32,7 +33,7 @@ def cases(draw: st.DrawFn) -> Case:
         for strategy in CHOICES["strategy"]
         if CATALOG.optimizers[optimizer].shards_with_zero or not strategy.startswith("zero")
     ]
-    request = {
+    return {
         "model": draw(st.sampled_from(MODELS)),
         "method": draw(st.sampled_from(CHOICES["method"])),
         "precision": draw(st.sampled_from(CHOICES["precision"])),
@@ -52,7 +53,12 @@ def cases(draw: st.DrawFn) -> Case:
             "dropout": draw(st.booleans()),
         },
     }
-    case = parse(request, CATALOG).case
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A case of any such request, on any count."""
+    case = parse(draw(requests()), CATALOG).case
     count = 1 if case.strategy == "single" else draw(st.sampled_from((1, 2, 4, 8, 64)))
     return replace(case, num_gpus=count)
 
@@ -107,6 +113,21 @@ def test_zero_stages_are_equal_on_one_gpu(case: Case) -> None:
         peak(replace(case, strategy=strategy, num_gpus=1)).ledger.total for strategy in strategies
     }
     assert len(totals) == 1
+
+
+@given(request=requests(), card=st.sampled_from(("t4-16gb", "rtx-4090-24gb", "h100-sxm-80gb")))
+@settings(deadline=None, max_examples=100)
+def test_a_change_that_is_offered_gives_what_it_promises(
+    request: dict[str, Any], card: str
+) -> None:
+    before = {**request, "card": card}
+    for change in answer(before, CATALOG)["changes"]:
+        after = answer({**before, **change["set"]}, CATALOG)
+        assert after["card"]["verdict"] == "fits"
+        assert (after["per_gpu"]["total"], after["num_gpus"]) == (
+            change["total"],
+            change["num_gpus"],
+        )
 
 
 @given(case=cases())

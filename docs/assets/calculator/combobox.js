@@ -74,6 +74,7 @@ export function combobox({
     hasTyped = false;
     currentLabel = option.label;
     input.value = option.label;
+    if (document.activeElement === input) input.select(); // what is typed next takes its place
     onChoose(option.value);
   };
 

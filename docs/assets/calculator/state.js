@@ -390,20 +390,26 @@ function costOf(state) {
 
 const NESTED = /^(?:lora|card|dataset)\.|^(?:card|price_usd_per_hour)$/;
 
-/** The request object of the core for a state: nested, without settings that do not apply. */
+/**
+ * The request object of the core for a state: nested, without what is at its default and does not
+ * apply. Adapter settings of one's own go along under a full fine-tune, for the LoRA that it may
+ * be told to change to.
+ */
 export function toRequest(state) {
   const request = { model: state.model };
   const lora = {};
+  let needsLora = state.method !== "full";
   for (const [key, field] of Object.entries(FIELDS)) {
     const value = state[key];
     if (key.startsWith("lora.")) {
+      needsLora ||= !isSame(value, field.default);
       if (value !== null) lora[key.slice("lora.".length)] = value;
     } else if (!NESTED.test(key) && (value !== null || field.none !== undefined)) {
       request[key] = value;
     }
   }
   request.card = cardOf(state);
-  if (state.method !== "full") request.lora = lora;
+  if (needsLora) request.lora = lora;
   return request;
 }
 

@@ -38,7 +38,9 @@ function filter() {
     shown += isShown ? 1 : 0;
   }
   const all = shown === rows.length;
-  status.textContent = all ? `${shown} ${form.dataset.noun}` : `${shown} of ${rows.length} ${form.dataset.noun}`;
+  const few = shown === 0 ? ": nothing has all of this" : "";
+  status.textContent = all ? `${shown} ${form.dataset.noun}` : `${shown} of ${rows.length} ${form.dataset.noun}${few}`;
+  table.hidden = shown === 0; // a head alone would be drawn over itself
 }
 
 /* In which order */

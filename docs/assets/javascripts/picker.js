@@ -145,6 +145,7 @@ form.addEventListener("submit", async (event) => {
 form.addEventListener("change", update);
 // What stands there answers another question from now on.
 let typing = 0;
+form.elements.model.addEventListener("focus", ({ target }) => target.select());
 form.elements.model.addEventListener("input", () => {
   numAsked += 1;
   output.replaceChildren();

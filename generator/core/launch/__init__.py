@@ -12,3 +12,13 @@ TOOLS: dict[str, str] = {
     "trl": "TRL",
 }
 """Tools that launch files are written for, by the id that a request names."""
+
+RELEASES: dict[str, str] = {
+    "accelerate": "1.15",
+    "axolotl": "0.19",
+    "deepspeed": "0.19",
+    "llama-factory": "0.9.5",
+    "torchtune": "0.6",
+    "trl": "1.16",
+}
+"""The release whose names the files have."""

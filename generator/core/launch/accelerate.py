@@ -1,11 +1,14 @@
-"""accelerate's YAML: processes, FSDP2 or DeepSpeed, and the precision they compute in.
-
-Names as in accelerate 1.15.
-"""
+"""accelerate's YAML: processes, FSDP2 or DeepSpeed, and the precision they compute in."""
 
 from generator.core.launch import TOOLS, deepspeed
 from generator.core.launch.reading import Reading
-from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes
+from generator.core.launch.records import (
+    FIRST_MACHINE,
+    Launch,
+    LaunchFile,
+    Plan,
+    common_notes,
+)
 from generator.core.launch.trainer import (
     STRATEGY_OF_STAGE,
     check_optimizer,
@@ -101,8 +104,10 @@ def config(plan: Plan, *, checkpoints: bool) -> dict[str, Value]:
         keys["distributed_type"] = "NO" if case.strategy == "single" else "MULTI_GPU"
     if not (uses_deepspeed(plan) and needs_file(plan)):
         keys["mixed_precision"] = mixed_precision(plan)
+    if plan.num_machines > 1:
+        keys |= {"main_process_ip": FIRST_MACHINE, "main_process_port": 29500}
     keys |= {
-        "num_machines": 1,
+        "num_machines": plan.num_machines,
         "num_processes": case.num_gpus,
         "machine_rank": 0,
         "main_training_function": "main",

@@ -1,8 +1,15 @@
-"""axolotl's YAML. Names as in axolotl 0.19."""
+"""axolotl's YAML."""
 
 from generator.core.launch import TOOLS, deepspeed
 from generator.core.launch.reading import Reading
-from generator.core.launch.records import Launch, LaunchFile, Plan, common_notes, placeholder_note
+from generator.core.launch.records import (
+    FIRST_MACHINE,
+    Launch,
+    LaunchFile,
+    Plan,
+    common_notes,
+    placeholder_note,
+)
 from generator.core.launch.trainer import (
     LEARNING_RATES,
     LORA_DROPOUT,
@@ -220,6 +227,9 @@ def export(plan: Plan) -> Launch:
     command = f"axolotl train {FILENAME}"
     if case.num_gpus > 1:
         command += f" --launcher accelerate -- --num_processes {case.num_gpus}"
+    if plan.num_machines > 1:
+        command += f" --num_machines {plan.num_machines} --machine_rank 0"
+        command += f" --main_process_ip {FIRST_MACHINE} --main_process_port 29500"
     return Launch(
         files=(LaunchFile(filename=FILENAME, text=write(keys)), *files),
         command=command,

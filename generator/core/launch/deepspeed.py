@@ -1,7 +1,4 @@
-"""DeepSpeed's JSON: stage, precision, batch and, where it makes it itself, the optimizer.
-
-Names as in DeepSpeed 0.19.
-"""
+"""DeepSpeed's JSON: stage, precision, batch and, where it makes it itself, the optimizer."""
 
 import json
 
@@ -178,7 +175,7 @@ def export(plan: Plan) -> Launch:
     return Launch(
         files=(LaunchFile(filename=filename(plan), text=text(config(plan, companion=False))),),
         command=(
-            f"deepspeed --num_gpus {min(case.num_gpus, 8)} train.py "
+            f"deepspeed --num_gpus {plan.gpus_per_machine} train.py "
             f"--deepspeed_config {filename(plan)}"
         ),
         notes=tuple(notes),

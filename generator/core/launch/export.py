@@ -7,6 +7,7 @@ from generator.core.catalog import Catalog
 from generator.core.dataset import Dataset
 from generator.core.errors import TrainfitError
 from generator.core.launch import (
+    RELEASES,
     TOOLS,
     accelerate,
     axolotl,
@@ -90,7 +91,7 @@ def export(
     data = {"epochs": whole(dataset.epochs), "packing": dataset.packing}
     meant = {**request.filled, "dataset": data}
     files = [_with_remainder(file, meant, catalog) for file in launch.files]
-    notes = list(launch.notes)
+    notes = [*launch.notes, f"Names are those of {TOOLS[tool]} {RELEASES[tool]}."]
     if None in files:
         notes.append("The model's config is too long for the file: keep it to paste back.")
     written = (new or own for own, new in zip(launch.files, files, strict=True))

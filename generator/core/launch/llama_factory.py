@@ -1,4 +1,4 @@
-"""LLaMA-Factory's YAML. Names as in LLaMA-Factory 0.9.5."""
+"""LLaMA-Factory's YAML."""
 
 from generator.core.launch import TOOLS, accelerate, deepspeed
 from generator.core.launch.reading import Reading
@@ -202,7 +202,7 @@ def export(plan: Plan) -> Launch:
             files = (deepspeed.companion(plan),)
             keys["deepspeed"] = deepspeed.filename(plan)
         if case.num_gpus > 1 or files:
-            command = f"FORCE_TORCHRUN=1 NPROC_PER_NODE={min(case.num_gpus, 8)} {command}"
+            command = f"FORCE_TORCHRUN=1 NPROC_PER_NODE={plan.gpus_per_machine} {command}"
     if keys.get("pure_bf16") and "deepspeed" in keys:
         raise refuse(
             "precision",

@@ -7,12 +7,15 @@ from generator.core.card import Card
 from generator.core.dataset import Dataset
 from generator.core.params import tensors
 from generator.core.run import Case
-from generator.core.units import join_words
+from generator.core.units import ceil_div, join_words
 
 Half = Literal["bf16", "fp16"]
 """The 16-bit format of a run."""
 
 PLACEHOLDER_MODEL = "path/to/your-model"
+FIRST_MACHINE = "FIRST-MACHINE"
+"""Stands for the address of the machine that the others meet at."""
+GPUS_PER_MACHINE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,16 @@ class Plan:
         """FP16 where the recipe asks for it or the card has no BF16."""
         lacks_bf16 = self.card is not None and not self.card.supports_bf16
         return "fp16" if self.case.precision == "fp16-mixed" or lacks_bf16 else "bf16"
+
+    @property
+    def num_machines(self) -> int:
+        """Hosts, of as many GPUs as most have."""
+        return ceil_div(self.case.num_gpus, GPUS_PER_MACHINE)
+
+    @property
+    def gpus_per_machine(self) -> int:
+        """The same on each host."""
+        return ceil_div(self.case.num_gpus, self.num_machines)
 
     @property
     def is_adapter(self) -> bool:
@@ -121,9 +134,9 @@ def common_notes(plan: Plan) -> list[str]:
     wants_flash = plan.case.workload.attention == "flash"
     if plan.card is not None and wants_flash and plan.lacks_flash_attention:
         notes.append(f"{plan.card.name} has no FlashAttention: written as SDPA.")
-    if plan.case.num_gpus > 8:
+    if plan.num_machines > 1:
         notes.append(
-            f"{plan.case.num_gpus} GPUs are usually several machines: start the command on each, "
-            "with its rank and the first machine's address."
+            f"{plan.case.num_gpus} GPUs are taken to be {plan.num_machines} machines: start the "
+            "command on each, with its rank and the first machine's address."
         )
     return notes

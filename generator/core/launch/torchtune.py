@@ -1,4 +1,4 @@
-"""torchtune's YAML and the recipe that runs it. Names as in torchtune 0.6."""
+"""torchtune's YAML and the recipe that runs it."""
 
 from math import ceil
 
@@ -281,7 +281,7 @@ def export(plan: Plan) -> Launch:
     else:
         keys["fsdp_reshard_after_forward"] = case.strategy == "zero-3"
         command = (
-            f"tune run --nproc_per_node {min(case.num_gpus, 8)} "
+            f"tune run --nproc_per_node {plan.gpus_per_machine} "
             f"{method}_finetune_distributed --config {FILENAME}"
         )
     return Launch(

@@ -1,4 +1,4 @@
-"""TRL's YAML for `trl sft`, with accelerate's where several GPUs run. Names as in TRL 1.16."""
+"""TRL's YAML for `trl sft`, with accelerate's where several GPUs run."""
 
 from generator.core.launch import TOOLS, accelerate
 from generator.core.launch.reading import Reading
