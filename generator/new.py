@@ -67,7 +67,7 @@ def fields_that_matter(
     if not _is_same(kept, model):
         # Rather a line too many than a shape lost.
         kept = {key: value for key, value in config.items() if value is not None}
-    return _run_lengths(kept, model), model, unknown(config, questions)
+    return _run_lengths(_flattened(kept, model), model), model, unknown(config, questions)
 
 
 def _is_same(config: Mapping[str, Any], model: Model) -> bool:
@@ -76,6 +76,21 @@ def _is_same(config: Mapping[str, Any], model: Model) -> bool:
         return repr(model_from_config(config, name=model.name)) == repr(model)
     except TrainfitError:
         return False
+
+
+def _flattened(config: dict[str, Any], model: Model) -> dict[str, Any]:
+    """The config without a nested text config and empty tables, where the core reads it as the same
+    model.
+    """
+    text = config.get("text_config")
+    rest = {key: value for key, value in config.items() if key != "text_config"}
+    candidates = [config] if not isinstance(text, Mapping) else [{**text, **rest}, {**rest, **text}]
+    for flat in candidates:
+        filled = {key: value for key, value in flat.items() if value != {}}
+        for each in (filled, flat):
+            if _is_same(each, model):
+                return each
+    return config
 
 
 def _run_lengths(config: dict[str, Any], model: Model) -> dict[str, Any]:

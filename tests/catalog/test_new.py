@@ -137,6 +137,38 @@ def test_nested_configs_become_tables() -> None:
     assert isinstance(draft["config"]["vision_config"], dict)
 
 
+def test_a_nested_text_config_is_flattened_and_empty_tables_go() -> None:
+    text = {
+        "model_type": "gemma3_text",
+        "hidden_size": 1152,
+        "num_hidden_layers": 6,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 1,
+        "head_dim": 256,
+        "intermediate_size": 6912,
+        "sliding_window": 512,
+        "rope_scaling": {},
+    }
+    nested = {
+        "model_type": "gemma3",
+        "text_config": text,
+        "vision_config": {
+            "hidden_size": 1152,
+            "intermediate_size": 4304,
+            "model_type": "siglip_vision_model",
+            "num_attention_heads": 16,
+            "num_hidden_layers": 27,
+            "image_size": 896,
+            "patch_size": 14,
+        },
+    }
+    kept, model, _ = fields_that_matter(nested, "Nested")
+    assert "text_config" not in kept
+    assert {} not in kept.values()
+    assert kept["hidden_size"] == 1152
+    assert repr(model_from_config(kept, name="Nested")) == repr(model)
+
+
 def test_an_unknown_architecture_is_refused() -> None:
     with pytest.raises(TrainfitError, match="is not understood"):
         new_model({**CONFIG, "model_type": "perceptron"}, "test/Test", TODAY)

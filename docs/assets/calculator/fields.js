@@ -358,7 +358,7 @@ export const GROUPS = Object.freeze([
         label: "Stack version",
         control: "text",
         placeholder: "latest",
-        help: "A release such as 4.48.1, where a tool did otherwise before.",
+        help: "A release of the tool, or of Transformers where it trains with that, such as 4.48.1.",
         names: {},
         when: "named-stack",
       },
