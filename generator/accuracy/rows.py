@@ -315,6 +315,8 @@ FRAMEWORK_WORDS = (
     *("prime-rl", "trainer", "hf", "opentau"),
 )
 """Tools by which the framework column is understood."""
+OTHER_LIBRARIES = ("torchao",)
+"""Names beside a tool's that look like a slip of one, and are none."""
 LISTED_TOOLS = tuple(
     sorted({*FRAMEWORK_WORDS} - {"lit-gpt", "lightning", "pytorch", "trainer", "hf"})
 )
@@ -322,16 +324,22 @@ LISTED_TOOLS = tuple(
 
 
 def find_framework_fault(text: str) -> str | None:
-    """Why a cell of the framework column names no tool, or None where it does or is empty."""
+    """What is wrong with a cell of the framework column: a tool misspelt, also beside one that is
+    known, or none named; None where nothing is, or the cell is empty.
+    """
     words = re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)*", text.lower())
-    if not text or any(
-        word == tool or word.startswith(f"{tool}-") for word in words for tool in FRAMEWORK_WORDS
-    ):
-        return None
+    known = [
+        word
+        for word in words
+        if any(word == tool or word.startswith(f"{tool}-") for tool in FRAMEWORK_WORDS)
+    ]
     # Only of a slip: `my-own-trainer` is no `trainer`.
     for word in words:
-        if any(is_misspelling(word, tool) for tool in FRAMEWORK_WORDS):
+        is_slip = any(is_misspelling(word, tool) for tool in FRAMEWORK_WORDS)
+        if is_slip and word not in (*known, *OTHER_LIBRARIES):
             return f"names no known tool{did_you_mean(word, FRAMEWORK_WORDS)}"
+    if known or not text:
+        return None
     return (
         "names no known tool; for a script of your own its torch is enough, as torch 2.4; "
         f"known are {', '.join(LISTED_TOOLS)}"

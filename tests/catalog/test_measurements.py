@@ -66,6 +66,8 @@ def test_a_sound_row_has_no_findings(measured: Path) -> None:
         ({"gpu": "x951-24gb"}, "gpu", 'the catalog has no card "x951-24gb"'),
         ({"optimizer": "tset_adan"}, "optimizer", "the catalog has no optimizer"),
         ({"framework": "unslot 2024.8"}, "framework", 'known tool; did you mean "unsloth"'),
+        ({"framework": "unsloht 2025.9; torch 2.8"}, "framework", 'did you mean "unsloth"'),
+        ({"framework": "torch 2.8; axoltl 0.12"}, "framework", 'did you mean "axolotl"'),
         (
             {"framework": "my-own-trainer 1.0"},
             "framework",
