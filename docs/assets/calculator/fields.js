@@ -358,7 +358,7 @@ export const GROUPS = Object.freeze([
         label: "Stack version",
         control: "text",
         placeholder: "latest",
-        help: "A release of the tool, or of Transformers where it trains with that, such as 4.48.1.",
+        help: "Of the tool, or of Transformers where it trains with that, such as 4.48.1.",
         names: {},
         when: "named-stack",
       },

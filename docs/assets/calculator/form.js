@@ -195,12 +195,12 @@ export async function buildForm({ catalogue, onChange, importer }) {
       control.toggleAttribute("aria-invalid", false);
       if (isBad) {
         control.setAttribute("aria-invalid", "true");
-        const kept = before === null ? formatValue(schema, null) : shown(before);
+        const kept = shown(before) || formatValue(schema, null) || "The value before";
         setText(
           problem,
-          `${quoted(typed)} is not ${expectation(schema)}. ${kept || "The value before"} is still used.`,
+          `${quoted(typed)} is not ${expectation(schema)}. ${kept} is still used.`,
         );
-        // What was typed so far may have been a value, as 4 of 4.096 is, but was none that is meant.
+        // What was typed so far may have been a value, as 4 of 4.096 is, and nobody meant it.
         if (lastValue !== before) onChange(key, before);
         return;
       }
