@@ -234,6 +234,8 @@ site/index.html: $(SITE_SOURCES) $(VENV)/.installed node_modules/.package-lock.j
 	@$(PY) -m generator build
 	@rm -rf .cache/site && mkdir -p .cache
 	@echo "mkdocs: all pages, about a minute"
-	@$(PY) -m mkdocs --quiet build --strict --site-dir .cache/site
+	@# Quiet, the macros plugin keeps the reason of a failure to itself.
+	@$(PY) -m mkdocs --quiet build --strict --site-dir .cache/site || { \
+		$(PY) -m mkdocs build --strict --site-dir .cache/site; exit 1; }
 	@rm -rf site && mv .cache/site site
 	@touch $@

@@ -34,7 +34,9 @@ def test_a_file_that_nothing_reads_is_told(root: Path) -> None:
 
 
 def test_the_whole_catalog_has_no_failures() -> None:
-    failures = [problem for problem in check(CATALOG_DIR, today=TODAY) if problem.is_failure]
+    # On this very day: a draft has the date of its making.
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    failures = [problem for problem in check(CATALOG_DIR, today=today) if problem.is_failure]
     assert failures == []
 
 

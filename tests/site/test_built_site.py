@@ -232,6 +232,16 @@ def test_every_row_of_the_default_optimizer_is_an_anchor(pages: dict[str, Page])
         assert expected <= page.ids, page.path
 
 
+def test_every_table_that_can_be_linked_has_an_address(pages: dict[str, Page]) -> None:
+    figures = {
+        path: re.findall(r'<figure class="tf-table[^>]*>', page.text)
+        for path, page in pages.items()
+    }
+    assert sum(map(len, figures.values())) > len(load_catalog().models)
+    bare = {path for path, found in figures.items() if any(" id=" not in tag for tag in found)}
+    assert bare == set()
+
+
 def test_each_error_code_has_its_section_in_order(pages: dict[str, Page]) -> None:
     ids = re.findall(r'<h2 id="([^"]+)"', pages["errors/index.html"].text)
 
