@@ -11,7 +11,7 @@ from generator.core.catalog import CatalogModel
 from generator.core.stack import Stack
 from generator.lint.rule import Context
 from generator.load import Document
-from generator.problem import Problem, plain_number
+from generator.problem import Problem, ProblemCode, plain_number
 
 RANGES: dict[str, tuple[float, float]] = {
     "memory_marketed_gb": (4, 2_000),
@@ -71,24 +71,17 @@ def _check_months(document: Document, today: datetime.date) -> Iterator[Problem]
     for table, values in (("", document.data), ("facts.", document.facts)):
         for name in MONTHS:
             value = values.get(name)
-            if isinstance(value, str) and value not in ("", "FILL") and not MONTH.fullmatch(value):
-                yield Problem(
-                    path=document.path,
-                    key=f"{table}{name}",
-                    message="not a month",
-                    code="wrong-type",
-                    expected='"2024-03", or "2024-H1" for a half year',
-                    got=f'"{value}"',
-                )
-            elif isinstance(value, str) and f"{today:%Y-%m}" < value and "H" not in value:
-                yield Problem(
-                    path=document.path,
-                    key=f"{table}{name}",
-                    message="in the future; write the half year of what is only announced",
-                    code="future-date",
-                    expected=f'"{today:%Y-%m}" or earlier',
-                    got=f'"{value}"',
-                )
+            if not isinstance(value, str) or value in ("", "FILL"):
+                continue
+            if not MONTH.fullmatch(value):
+                message, expected = "not a month", '"2024-03", or "2024-H1" for a half year'
+                code: ProblemCode = "wrong-type"
+            elif f"{today:%Y-%m}" < value and "H" not in value:
+                message = "in the future; write the half year of what is only announced"
+                expected, code = f'"{today:%Y-%m}" or earlier', "future-date"
+            else:
+                continue
+            yield _problem(document, name, message, expected, f'"{value}"', table=table, code=code)
         if document.facts is document.data:
             return
 
@@ -100,14 +93,9 @@ def _check_totals(document: Document) -> Iterator[Problem]:
     for name in ("num_parameters", "checkpoint_parameters"):
         value = getattr(record.expected, name)
         if value is not None and not 1 <= value <= MOST_PARAMETERS:
-            yield Problem(
-                path=document.path,
-                key=f"expected.{name}",
-                message="not credible; write the number of parameters",
-                code="implausible-value",
-                expected=f"1 to {_toml(MOST_PARAMETERS)}",
-                got=_toml(value),
-            )
+            message = "not credible; write the number of parameters"
+            expected = f"1 to {_toml(MOST_PARAMETERS)}"
+            yield _problem(document, name, message, expected, _toml(value), table="expected.")
 
 
 def _check_bytes(document: Document) -> Iterator[Problem]:
@@ -187,13 +175,20 @@ def _toml(value: float) -> str:
 
 
 def _problem(
-    document: Document, name: str, message: str, expected: str = "", got: str = ""
+    document: Document,
+    name: str,
+    message: str,
+    expected: str = "",
+    got: str = "",
+    *,
+    table: str = "facts.",
+    code: ProblemCode = "implausible-value",
 ) -> Problem:
     return Problem(
         path=document.path,
-        key=f"facts.{name}",
+        key=f"{table}{name}",
         message=message,
-        code="implausible-value",
+        code=code,
         expected=expected,
         got=got,
     )

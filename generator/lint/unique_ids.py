@@ -1,10 +1,11 @@
-"""No two entries of a kind share a name, be it an id, an alias or what people read."""
+"""No two entries of a kind share a name (id, alias, shown name), nor two states of an optimizer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from generator.core.optimizer import Optimizer
 from generator.lint.rule import Context
 from generator.load import Document
 from generator.problem import Problem
@@ -41,6 +42,9 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
                     code="duplicate-id",
                 )
     yield from _check_shown_names(documents)
+    for document in documents:
+        if isinstance(document.record, Optimizer):
+            yield from _check_states(document.path, document.record)
 
 
 def _check_shown_names(documents: Sequence[Document]) -> Iterator[Problem]:
@@ -58,3 +62,19 @@ def _check_shown_names(documents: Sequence[Document]) -> Iterator[Problem]:
                 message=f'{first} is called "{name}" too; write what tells them apart',
                 code="duplicate-id",
             )
+
+
+def _check_states(path: str, optimizer: Optimizer) -> Iterator[Problem]:
+    """A parameter keeps one tensor under one key; a second of that name would count twice."""
+    for index, state in enumerate(optimizer.states):
+        for earlier in optimizer.states[:index]:
+            same_parameters = "all" in {state.only, earlier.only} or state.only == earlier.only
+            if state.name == earlier.name and same_parameters:
+                yield Problem(
+                    path=path,
+                    key=f"states[{index}].name",
+                    message=f'"{state.name}" is here twice and would count twice; delete one, or '
+                    "write which parameters have it (only)",
+                    code="duplicate-id",
+                )
+                break

@@ -442,6 +442,14 @@ CASES = [
     ),
     pytest.param(
         OPTIMIZER,
+        'dtype = "bf16"',
+        'dtype = "bf16"\n\n[[states]]\nname = "exp_avg"\nonly = "rest"',
+        'states[2].name: "exp_avg" is here twice and would count twice; delete one, or write which'
+        " parameters have it (only) [duplicate-id]",
+        id="one-state-twice",
+    ),
+    pytest.param(
+        OPTIMIZER,
         'paged = "code"\nstates = "code"',
         'states = "code"\npaged = "code"',
         "cite.paged: out of order; move it above `states` [key-order]",
