@@ -127,6 +127,8 @@ class Stack:
     """The package whose releases `versions` counts, where it is not the tool's own."""
     versions_from: str = ""
     """Its oldest release that the facts hold for; an older number is that of another package."""
+    older_stack: str = ""
+    """The stack whose facts hold for older releases of the tool than the package's oldest."""
     note: str = ""
     """What a reader must know and no field says."""
 
@@ -155,12 +157,13 @@ class Stack:
         """
         key = _version_key(version, "stack_version")
         if self.versions_from and key < _version_key(self.versions_from, ""):
+            instead = f', or stack "{self.older_stack}" for an older one'
             raise TrainfitError(
                 "out-of-range",
                 "stack_version",
-                f"stack_version {version.strip()} is no release of {self.versions_of}, by which "
-                f"releases of {self.name} are told apart; write that of {self.versions_of} that it "
-                f"runs with, {self.versions_from} or later.",
+                f"stack_version {version.strip()} is not {self.versions_of} {self.versions_from} "
+                f"or later, by which releases of {self.name} are told apart; write that of "
+                f"{self.versions_of} that it runs with{instead if self.older_stack else ''}.",
             )
         changes: dict[str, Any] = {}
         for older in self.versions:

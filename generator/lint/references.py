@@ -8,6 +8,7 @@ from generator.core.dtypes import DTYPES
 from generator.core.method import Method
 from generator.core.nearest import did_you_mean
 from generator.core.optimizer import Optimizer
+from generator.core.stack import Stack
 from generator.lint.rule import Context
 from generator.load import Document, read_matrix
 from generator.problem import Problem
@@ -26,11 +27,20 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
             )
         if isinstance(record, Optimizer) and record.rank is None and _is_low_rank(record):
             yield _problem(document.path, "rank", "low-rank states need a rank; add it")
+        if isinstance(record, Stack) and record.older_stack:
+            yield from _check_stack(document.path, record.older_stack, documents)
     yield from _check_matrix(documents, context)
 
 
 def _is_low_rank(optimizer: Optimizer) -> bool:
     return any(state.shape in LOW_RANK for state in optimizer.states)
+
+
+def _check_stack(path: str, name: str, documents: Sequence[Document]) -> Iterator[Problem]:
+    known = {item.stem for item in documents if item.kind.name == "stack"}
+    if name not in known:
+        hint = did_you_mean(name[:80], known)
+        yield _problem(path, "facts.older_stack", f'there is no stack "{name[:80]}"{hint}')
 
 
 def _check_matrix(documents: Sequence[Document], context: Context) -> Iterator[Problem]:

@@ -189,10 +189,11 @@ const scenarios = {
       await page.locator(".tf-picked button").first().click();
       await page.waitForSelector(".tf-picked a");
       const chosen = await page.inputValue(".tf-picker [name=model]");
+      const answered = await page.innerText(".tf-picked a");
       await page.fill(".tf-picker [name=model]", parameters.typed);
       await page.press(".tf-picker [name=model]", "Enter");
       await page.waitForSelector(".tf-target");
-      return { before, overflow, offered, chosen, url: page.url(), marked: await page.innerText("tr.tf-target"), ...record };
+      return { before, overflow, offered, chosen, answered, url: page.url(), marked: await page.innerText("tr.tf-target"), ...record };
     });
   },
 

@@ -249,7 +249,7 @@ def test_a_stack_takes_its_own_settings_along_and_leaves_the_visitor_s(
     browse: RunNode, site_url: str
 ) -> None:
     link = "v=1&model=llama-3.1-8b&method=lora&optimizer=lion"
-    stacks = ["Unsloth", "TRL SFTTrainer", "axolotl", "Generic"]
+    stacks = ["Unsloth", "TRL SFTTrainer 1.7 and later", "axolotl", "Generic"]
     seen = browse(SCRIPT, scenario="stacks", url=site_url, link=link, stacks=stacks)
 
     unsloth, trl, axolotl, generic = (dict(parse_qsl(each)) for each in seen["links"])

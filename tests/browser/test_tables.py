@@ -228,6 +228,7 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
     assert result["overflow"] == 0, "the names of all cards, on a phone"
     assert "Qwen3 8B" in result["offered"]
     assert result["chosen"] == "qwen3-4b"
+    assert result["answered"] == "Qwen3 4B, full fine-tuning on 1 × B200 180 GB (HGX)"
     assert result["url"] == f"{site_url}models/llama-3.3-70b/#full--adamw--zero-3--b200-sxm-180gb"
     answer = ask(model="llama-3.3-70b", strategy="zero-3", card="b200-sxm-180gb")
     assert shown(answer) in result["marked"]

@@ -201,6 +201,13 @@ CASES = [
     ),
     pytest.param(
         STACK,
+        "context_bytes = 500_000_000",
+        'context_bytes = 500_000_000\nolder_stack = "test-stak"',
+        'facts.older_stack: there is no stack "test-stak"; did you mean "test-stack"?',
+        id="no-such-older-stack",
+    ),
+    pytest.param(
+        STACK,
         'context_bytes = "code"',
         'contxt_bytes = "code"',
         'cite.contxt_bytes: there is no such fact; did you mean "context_bytes"? [unknown-field]',

@@ -71,9 +71,20 @@ def test_the_package_whose_releases_count_is_named_and_another_s_number_refused(
 
     assert tool.releases_like("2.9").startswith("stack_version 2.9 of Library has the facts of")
     assert tool.at_version("1.0").kernel_norms
-    with pytest.raises(TrainfitError, match=r"0\.20 is no release of Library.* 1 or later") as told:
+    with pytest.raises(TrainfitError) as told:
         tool.at_version("0.20")
     assert (told.value.code, told.value.field) == ("out-of-range", "stack_version")
+    assert str(told.value) == (
+        "stack_version 0.20 is not Library 1 or later, by which releases of Tool are told apart; "
+        "write that of Library that it runs with."
+    )
+
+
+def test_a_release_from_before_the_stack_s_facts_is_sent_to_the_stack_that_has_them() -> None:
+    tool = replace(TOOL, versions_of="Library", versions_from="1", older_stack="old-tool")
+
+    with pytest.raises(TrainfitError, match=r'runs with, or stack "old-tool" for an older one\.$'):
+        tool.at_version("0.20")
 
 
 @pytest.mark.parametrize("version", ["main", "4.48.1rc1", "", "4..1", "٤.٤٨", "1." * 30 + "1"])

@@ -6,6 +6,7 @@ import { modelsNamed } from "./names.js";
 const form = document.querySelector(".tf-picker");
 const output = document.querySelector(".tf-picked");
 const api = form.dataset.api;
+const METHODS = { full: "full fine-tuning", lora: "LoRA", qlora: "QLoRA" };
 const SHORT = { ddp: "DDP", "zero-1": "ZeRO-1", "zero-2": "ZeRO-2", "zero-3": "ZeRO-3" };
 const files = new Map();
 
@@ -105,7 +106,7 @@ async function answerQuestion(isOld) {
   const name = form.elements.card.selectedOptions[0].textContent;
   const link = element("a", {
     href: `models/${model.id}/#${method}--adamw--${best.strategy}--${card}`,
-    textContent: `${model.name} on ${best.count} × ${name}`,
+    textContent: `${model.name}, ${METHODS[method]} on ${best.count} × ${name}`,
   });
   const gb = element("span", { textContent: `${(best.bytes / 1e9).toFixed(1)} GB per GPU` });
   const verdict = element("span", { className: `v-${best.verdict}`, textContent: WORDS[best.verdict] });
