@@ -61,7 +61,7 @@ def requests(draw: st.DrawFn, catalog: Catalog) -> dict[str, Any]:
         "num_gpus": draw(counts),
         "optimizer": optimizer,
         "stack": draw(st.sampled_from(sorted(catalog.stacks))),
-        "stack_version": draw(st.sampled_from((None, "4.48.1"))),
+        "stack_version": draw(st.sampled_from((None, "4.57.1"))),
         "sequence_length": draw(st.integers(1, 1 << 20)),
         "micro_batch_size": draw(st.integers(1, 64)),
         "gradient_accumulation_steps": steps,
