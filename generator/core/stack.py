@@ -126,7 +126,8 @@ class Stack:
     versions_of: str = ""
     """The package whose releases `versions` counts, where it is not the tool's own."""
     versions_from: str = ""
-    """Its oldest release that the facts hold for; an older number is that of another package."""
+    """Its oldest release that the facts hold for; an older number is that of another package, or
+    of a release of the tool that other facts hold for."""
     older_stack: str = ""
     """The stack whose facts hold for older releases of the tool than the package's oldest."""
     note: str = ""

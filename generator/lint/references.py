@@ -22,13 +22,13 @@ def check(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
         record = document.record
         if isinstance(record, Method) and record.quantized_dtype not in {None, *DTYPES}:
             name = str(record.quantized_dtype)
-            yield _problem(
-                document.path, "quantized_dtype", f'the core has no dtype "{name}"', name
-            )
+            message = f'the core has no dtype "{name}"{did_you_mean(name, DTYPES)}'
+            yield _problem(document.path, "quantized_dtype", message)
         if isinstance(record, Optimizer) and record.rank is None and _is_low_rank(record):
             yield _problem(document.path, "rank", "low-rank states need a rank; add it")
         if isinstance(record, Stack) and record.older_stack:
-            yield from _check_stack(document.path, record.older_stack, documents)
+            place = (document.path, "facts.older_stack")
+            yield from _check_id(place, "stack", record.older_stack, documents)
     yield from _check_matrix(documents, context)
 
 
@@ -36,11 +36,13 @@ def _is_low_rank(optimizer: Optimizer) -> bool:
     return any(state.shape in LOW_RANK for state in optimizer.states)
 
 
-def _check_stack(path: str, name: str, documents: Sequence[Document]) -> Iterator[Problem]:
-    known = {item.stem for item in documents if item.kind.name == "stack"}
+def _check_id(
+    place: tuple[str, str], kind: str, name: str, documents: Sequence[Document]
+) -> Iterator[Problem]:
+    known = {item.stem for item in documents if item.kind.name == kind}
     if name not in known:
-        hint = did_you_mean(name[:80], known)
-        yield _problem(path, "facts.older_stack", f'there is no stack "{name[:80]}"{hint}')
+        shown = name[:80]
+        yield _problem(*place, f'there is no {kind} "{shown}"{did_you_mean(shown, known)}')
 
 
 def _check_matrix(documents: Sequence[Document], context: Context) -> Iterator[Problem]:
@@ -60,12 +62,8 @@ def _check_matrix(documents: Sequence[Document], context: Context) -> Iterator[P
     ]
     named.append(("optimizer", "default_optimizer", matrix.default_optimizer))
     for kind, key, name in named:
-        known = {item.stem for item in documents if item.kind.name == kind}
-        if name not in known:
-            hint = did_you_mean(name[:80], known)
-            yield _problem(shown, key, f'there is no {kind} "{name[:80]}"{hint}')
+        yield from _check_id((shown, key), kind, name, documents)
 
 
-def _problem(path: str, key: str, message: str, dtype: str = "") -> Problem:
-    hint = did_you_mean(dtype, DTYPES) if dtype else ""
-    return Problem(path=path, key=key, message=f"{message}{hint}", code="bad-reference")
+def _problem(path: str, key: str, message: str) -> Problem:
+    return Problem(path=path, key=key, message=message, code="bad-reference")

@@ -2,7 +2,7 @@
    sheet. */
 
 import { COMPONENTS, VERDICTS } from "./fields.js";
-import { gb, gbNumber, gpus } from "./format.js";
+import { count, gb, gbNumber, gpus } from "./format.js";
 
 const UNSAFE_MARKDOWN = /[\\`*_[\]<>|#]/g;
 
@@ -23,7 +23,7 @@ export function toMarkdown({ result, request, card, modelName, link }) {
     request.optimizer,
     request.strategy,
     request.precision,
-    `${request.sequence_length.toLocaleString("en")} tokens`,
+    `${count(request.sequence_length)} tokens`,
     `micro-batch ${request.micro_batch_size}`,
     `checkpointing ${request.activation_checkpointing}`,
     `${request.attention} attention`,

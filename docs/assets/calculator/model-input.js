@@ -1,5 +1,7 @@
 /* Models outside the catalog: parameter counts as people write them, and names to show. */
 
+import { count } from "./format.js";
+
 /** The least that a model is estimated for, as the core has it; 1.7 is part of a name. */
 export const FEWEST_PARAMETERS = 10_000_000;
 
@@ -18,14 +20,14 @@ export function parseParameterCount(text) {
   const [, digits, exponent, scale] = match;
   if (/,(?![0-9]{3}(?![0-9]))/.test(digits)) return null; // 1,5B is 1.5B in some languages
   const value = Number(digits.replace(/[_,' ]/g, "")) * 10 ** Number(exponent ?? 0);
-  const count = Math.round(value * SCALES[scale.toLowerCase()]);
-  return Number.isSafeInteger(count) && count > 0 ? count : null;
+  const whole = Math.round(value * SCALES[scale.toLowerCase()]);
+  return Number.isSafeInteger(whole) && whole > 0 ? whole : null;
 }
 
 /** A short name for a model that is not in the catalog. */
 export function describeOwnModel(model) {
   if (model.num_parameters !== undefined) {
-    return `${model.num_parameters.toLocaleString("en")} parameters, typical shape`;
+    return `${count(model.num_parameters)} parameters, typical shape`;
   }
   const { config } = model;
   const name = config._name_or_path || config.architectures?.[0] || config.model_type;

@@ -5,6 +5,8 @@
    out, so they are part of the format: changing one needs a new VERSION and a decoder for the old
    one. Nothing in here touches the page. */
 
+import { count } from "./format.js";
+
 const VERSION = 1;
 
 /** Longest pasted config that a link may carry, in characters of its base64 form. */
@@ -150,13 +152,12 @@ export function expectation(field) {
       return `one of ${field.choices.join(", ")}`;
     case "integer":
       return (
-        `a whole number from ${field.min.toLocaleString("en")} to ` +
-        field.max.toLocaleString("en") +
+        `a whole number from ${count(field.min)} to ${count(field.max)}` +
         (field.none ? ` or “${field.none}”` : "")
       );
     case "decimal":
       return (
-        `a number from ${field.min} to ${field.max.toLocaleString("en")}` +
+        `a number from ${field.min} to ${count(field.max)}` +
         (field.none ? ` or “${field.none}”` : "")
       );
     case "flag":
@@ -285,7 +286,7 @@ function withoutIdleGpus(state) {
   state.num_gpus = null;
   return number === 1
     ? null
-    : `The link asks for ${number.toLocaleString("en")} GPUs, but strategy single evaluates one ` +
+    : `The link asks for ${count(number)} GPUs, but strategy single evaluates one ` +
         "GPU; choose DDP or ZeRO for several.";
 }
 
@@ -304,8 +305,8 @@ export function decode(fragment) {
   };
   if (text.length > MAX_FRAGMENT_CHARACTERS) {
     report(
-      `The link is ${text.length.toLocaleString("en")} characters long; at most ` +
-        `${MAX_FRAGMENT_CHARACTERS.toLocaleString("en")} are read. The defaults are shown.`,
+      `The link is ${count(text.length)} characters long; at most ` +
+        `${count(MAX_FRAGMENT_CHARACTERS)} are read. The defaults are shown.`,
     );
     return decoded;
   }
@@ -352,7 +353,7 @@ export function decode(fragment) {
 export const OWN_CARD = "own";
 
 /** What the page calls such a card; the core's name for it. */
-export const ownCardName = (sizeGb) => `Card with ${sizeGb.toLocaleString("en")} GB`;
+export const ownCardName = (sizeGb) => `Card with ${count(sizeGb)} GB`;
 
 /** The card of a request: an id, null, or an object for a size or with what others hold of it. */
 function cardOf(state) {
