@@ -170,13 +170,19 @@ def _communication(case: Case) -> dict[str, Any]:
         )
 
     once = sent(1)
-    steps = case.workload.gradient_accumulation_steps
+    step = sent(case.workload.gradient_accumulation_steps)
     return {
         "bytes_sent_per_gpu_per_step": once.bytes_sent_per_gpu_per_step,
         "relative_to_ddp": round(once.relative_to_ddp, 4),
-        "bytes_sent_per_gpu_per_optimizer_step": sent(steps).bytes_sent_per_gpu_per_step,
-        "explanation": once.explanation,
+        "bytes_sent_per_gpu_per_optimizer_step": step.bytes_sent_per_gpu_per_step,
+        "relative_to_ddp_per_optimizer_step": round(step.relative_to_ddp, 4),
+        "explanation": step.explanation,
     }
+
+
+def _significant(value: float) -> float:
+    """Six significant digits: a run of a thousand tokens takes some time and money, too."""
+    return float(f"{value:.6g}")
 
 
 def _throughput(request: Request, case: Case, dataset: Dataset) -> dict[str, Any]:
@@ -221,13 +227,13 @@ def _throughput(request: Request, case: Case, dataset: Dataset) -> dict[str, Any
         "cost": {
             "num_tokens": spent.num_tokens,
             "num_processed_tokens": spent.num_processed_tokens,
-            "hours": round(spent.hours, 4),
-            "hours_low": round(spent.hours_low, 4),
-            "hours_high": round(spent.hours_high, 4),
-            "gpu_hours": round(spent.gpu_hours, 4),
-            "usd": None if spent.usd is None else round(spent.usd, 2),
-            "usd_low": None if spent.usd_low is None else round(spent.usd_low, 2),
-            "usd_high": None if spent.usd_high is None else round(spent.usd_high, 2),
+            "hours": _significant(spent.hours),
+            "hours_low": _significant(spent.hours_low),
+            "hours_high": _significant(spent.hours_high),
+            "gpu_hours": _significant(spent.gpu_hours),
+            "usd": None if spent.usd is None else _significant(spent.usd),
+            "usd_low": None if spent.usd_low is None else _significant(spent.usd_low),
+            "usd_high": None if spent.usd_high is None else _significant(spent.usd_high),
             "price_date": spent.price_date,
         },
         "assumptions": list(step.assumptions),
@@ -490,8 +496,8 @@ def _best(
         "num_gpus": best.num_gpus,
         "total": best.total_bytes,
         "usd_per_hour": None if best.usd_per_hour is None else round(best.usd_per_hour, 4),
-        "hours": None if best.hours is None else round(best.hours, 2),
-        "usd": None if best.usd is None else round(best.usd, 2),
+        "hours": None if best.hours is None else _significant(best.hours),
+        "usd": None if best.usd is None else _significant(best.usd),
         "num_tokens": num_tokens,
         "price_date": best.card.price_date,
         "is_in_fp16": not best.card.supports_bf16 and precision != "fp32",

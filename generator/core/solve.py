@@ -214,26 +214,30 @@ def _all_together(case: Case) -> Iterator[_Candidate]:
 
 
 def _sharded(case: Case, card: Card) -> Iterator[_Candidate]:
-    """Each ZeRO stage on the first count that fits."""
+    """ZeRO on the counts that fit, fewest GPUs first, each under the stage that sends least."""
     if not case.optimizer.shards_with_zero:
         return
     counts = [count for count in gpu_counts(card) if count > 1]
     if case.strategy != "single" and counts:
         # Never fewer GPUs than the run has already.
         counts = [count for count in counts if count >= min(case.num_gpus, counts[-1])]
+    found: dict[int, _Candidate] = {}
     for strategy in SHARDED_STRATEGIES:
         for count in counts:
             if strategy == case.strategy and count <= case.num_gpus:
                 continue
             changed = replace(case, strategy=strategy, num_gpus=count)
             if peak(changed).ledger.total <= fit_limit_bytes(card):
-                yield _Candidate(
+                candidate = _Candidate(
                     case=changed,
                     settings=(("strategy", strategy), ("num_gpus", count)),
                     label=f"{strategy.replace('zero', 'ZeRO')} on {count} GPUs",
                     cost="gathers every layer" if strategy == "zero-3" else "more GPUs",
                 )
+                found.setdefault(count, candidate)
                 break
+    for _, candidate in sorted(found.items()):
+        yield candidate
 
 
 def _other_training(case: Case) -> Iterator[_Candidate]:

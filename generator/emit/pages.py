@@ -149,6 +149,14 @@ def _beyond_context(model: Model, view: ModelView) -> str:
     return join_words([format_count(each) for each in lengths if limit and each > limit])
 
 
+def stand_ins(card: Card) -> str:
+    """What a card does in place of the conditions that it cannot meet; "" where it meets all."""
+    instead = [] if card.supports_bf16 else ["FP16 for bf16"]
+    if not card.supports_flash_attention:
+        instead.append("PyTorch's memory-efficient attention for FlashAttention")
+    return join_words(instead)
+
+
 def _in_words(setup: fewest_gpus.SmallestSetup | None) -> str:
     """A smallest set-up for the page's description."""
     if setup is None:
@@ -295,6 +303,7 @@ def card_page(
         models=facts,
         glance=_card_glance(card, optimizer, rows, facts, counts, first.axes.methods),
         conditions=conditions(first, optimizer_names[optimizer]),
+        stand_ins=stand_ins(card),
         boost=WELL_KNOWN if card.id in REFERENCE_CARD_IDS else 1,
     )
 

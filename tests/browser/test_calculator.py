@@ -132,6 +132,34 @@ def test_hours_and_money_are_those_of_the_data_set_and_the_price(
     assert seen["errors"] == []
 
 
+def test_a_step_s_traffic_is_of_all_its_micro_batches_and_no_run_is_for_nothing(
+    browse: RunNode, site_url: str, catalog: Catalog
+) -> None:
+    link = "v=1&model=llama-2-13b&card=a100-sxm-80gb&strategy=zero-3&num_gpus=4"
+    seen = browse(
+        SCRIPT,
+        scenario="fill",
+        url=site_url,
+        link=link,
+        texts=[("Tokens in the data set", "1000")],
+        changed=f"{link}&dataset.num_tokens=1000",
+    )
+
+    request = {"model": "llama-2-13b", "card": "a100-sxm-80gb", "strategy": "zero-3"}
+    sent = ask(catalog, **request, num_gpus=4)["communication"]
+    step, once = (
+        f"{sent[key] / 10**9:,.1f} GB"
+        for key in ("bytes_sent_per_gpu_per_optimizer_step", "bytes_sent_per_gpu_per_step")
+    )
+    rows = seen["rows"]
+    assert rows["Sent per GPU and step"] == f"{step}, 12.00 × DDP; {once} with one micro-batch"
+    assert rows["Time"] == "<0.001 hours"
+    assert rows["Money"].startswith("US$ <0.01, ")
+    assert "$<0.01, <0.001 hours" in rows["Cheapest run"]
+    assert "<0.001 hours" in rows["Fastest run"]
+    assert seen["errors"] == []
+
+
 @pytest.mark.parametrize(
     ("length", "verdict", "said"),
     [

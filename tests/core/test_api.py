@@ -85,3 +85,29 @@ def test_gradients_that_are_never_whole_are_still_sent_in_16_bit() -> None:
     # A ring sends 2 (N - 1) / N of the 26 GB of gradients.
     sent = lomo["communication"]["bytes_sent_per_gpu_per_step"]
     assert sent == 26 * 10**9 * 2 * 3 // 4
+
+
+@pytest.mark.parametrize(
+    ("strategy", "once", "step"), [("ddp", 1.0, 1.0), ("zero-2", 1.0, 4.5), ("zero-3", 1.5, 12.0)]
+)
+def test_traffic_of_a_step_counts_each_of_its_micro_batches(
+    strategy: str, once: float, step: float
+) -> None:
+    request = {"model": {"num_parameters": 13 * 10**9}, "strategy": strategy, "num_gpus": 4}
+    sent = answer({**request, "gradient_accumulation_steps": 8}, CATALOG)["communication"]
+
+    assert sent["relative_to_ddp"] == once
+    assert sent["relative_to_ddp_per_optimizer_step"] == step
+    ratio = sent["bytes_sent_per_gpu_per_optimizer_step"] / sent["bytes_sent_per_gpu_per_step"]
+    assert ratio == step / once
+
+
+def test_a_run_of_a_thousand_tokens_takes_time_and_money() -> None:
+    request = {**LLAMA, "method": "qlora", "card": "rtx-4090-24gb", "dataset": {"num_tokens": 1000}}
+    spent = answer(request, CATALOG)["throughput"]["cost"]
+    best = answer({**request, "op": "solve"}, CATALOG)
+
+    assert 0 < spent["hours_low"] < spent["hours"] < spent["hours_high"] < 0.01
+    assert 0 < spent["usd_low"] <= spent["usd"] <= spent["usd_high"] < 0.01
+    assert 0 < best["cheapest_run"]["usd"] < 0.01
+    assert 0 < best["fastest"]["hours"] < 0.01

@@ -171,6 +171,17 @@ def test_torchtune_adapts_the_head_by_a_key_of_its_own() -> None:
     assert (model["apply_lora_to_output"], model["apply_lora_to_mlp"]) == (True, False)
 
 
+@pytest.mark.parametrize("model", [f"qwen2.5-{size}b" for size in ("1.5", "7", "14", "32", "72")])
+def test_torchtune_builds_the_checkpoint_that_it_says_to_download(model: str) -> None:
+    launch = export("torchtune", model=model)
+
+    # A base model's norms have another epsilon.
+    component = keys(launch)["model"]["_component_"]
+    is_download_instruct = "-Instruct --output-dir" in " ".join(launch["notes"])
+    assert component.endswith("_instruct") == is_download_instruct
+    assert component.endswith("_base") != is_download_instruct
+
+
 def test_torchtune_names_builder_recipe_and_loss() -> None:
     launch = export(
         "torchtune", method="qlora", loss="chunked", strategy="zero-2", num_gpus=2, optimizer="lion"

@@ -464,10 +464,10 @@ def test_models_are_found_by_their_repository(name: str, model: str) -> None:
             "meta-llama/Meta-Llama-3-8B",
         ),
         (
-            "model: {_component_: torchtune.models.qwen2_5.qwen2_5_7b_instruct}",
-            "qwen2_5_7b_base",
+            "model: {_component_: torchtune.models.qwen2_5.qwen2_5_7b_base}",
+            "qwen2_5_7b_instruct",
         ),
-        ("model: {_component_: torchtune.models.qwen2_5.lora_qwen2_5_7b_base}", None),
+        ("model: {_component_: torchtune.models.qwen2_5.lora_qwen2_5_7b_instruct}", None),
     ],
 )
 def test_another_checkpoint_than_an_export_names_is_said(lines: str, exported: str | None) -> None:

@@ -318,6 +318,30 @@ def test_every_published_row_has_its_address_once(generated: Generated) -> None:
                     assert text.count(address) == int(applicable[s, c]), address
 
 
+def test_a_card_says_what_it_does_in_place_of_conditions_that_it_cannot_meet(
+    generated: Generated,
+) -> None:
+    def words(card_id: str) -> str:
+        page = (generated.docs / f"cards/{card_id}.md").read_text(encoding="utf-8")
+        return html.unescape(page)
+
+    attention = "PyTorch's memory-efficient attention for FlashAttention"
+    assert f"takes FP16 for bf16 and {attention}: the bytes are the same" in words("t4-16gb")
+    assert f"takes {attention}: the bytes are the same" in words("arc-b580-12gb")
+    assert "the bytes are the same" not in words("h100-sxm-80gb")
+
+
+def test_a_model_s_smallest_set_ups_say_which_train_in_fp16(generated: Generated) -> None:
+    said, due = [], []
+    for model_id in MODELS:
+        page = (generated.docs / f"models/{model_id}.md").read_text(encoding="utf-8")
+        for card_id, rest in re.findall(r'<li><b>.*href="#\S+--(\S+?)".*✓ fits</span>(.*)</li>', page):
+            said.append(rest == " in FP16")
+            due.append(not generated.catalog.cards[card_id].supports_bf16)
+    assert said == due
+    assert {*due} == {True, False}
+
+
 def test_card_page_shows_the_least_sharded_strategy_that_fits(generated: Generated) -> None:
     text = (generated.docs / "cards/h100-sxm-80gb.md").read_text(encoding="utf-8")
     rows = {plain(header): cells for header, cells in Page(path="", text=text).rows()}

@@ -347,19 +347,23 @@ function dataSetWords({ num_tokens: tokens, num_processed_tokens: processed }, e
     : `${words}${passes}`;
 }
 
+/** What one GPU sends, where some strategies send it again for each micro-batch of a step. */
+function sentWords({
+  bytes_sent_per_gpu_per_optimizer_step: sent,
+  bytes_sent_per_gpu_per_step: once,
+  relative_to_ddp_per_optimizer_step: ratio,
+}) {
+  if (sent === 0) return "nothing";
+  const words = `${gb(sent)}, ${ratio.toFixed(2)} × DDP`;
+  return sent === once ? words : `${words}; ${gb(once)} with one micro-batch`;
+}
+
 /** Communication, time and cost. */
 export function running(result, { epochs, isHalf }) {
   const rows = [];
   const row = (label, text) =>
     rows.push(el("div", { class: "tf-solution" }, el("dt", {}, label), el("dd", {}, text)));
-  const sent = result.communication;
-  const isSent = sent.bytes_sent_per_gpu_per_step > 0;
-  row(
-    "Sent per GPU and step",
-    isSent
-      ? `${gb(sent.bytes_sent_per_gpu_per_step)}, ${sent.relative_to_ddp.toFixed(2)} × DDP`
-      : "nothing",
-  );
+  row("Sent per GPU and step", sentWords(result.communication));
   const { throughput } = result;
   const speed = throughput.tokens_per_second;
   if (typeof speed === "number" && speed > 0) {

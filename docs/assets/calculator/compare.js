@@ -71,7 +71,7 @@ function figureRows(kept, now) {
     shownBytes(read(right)),
     gbDifference(read(left), read(right)),
   ];
-  const sent = (result) => result.communication.bytes_sent_per_gpu_per_step;
+  const sent = (result) => result.communication.bytes_sent_per_gpu_per_optimizer_step;
   const speeds = [left, right].map((result) => result.throughput.tokens_per_second);
   const hours = [left, right].map((result) => result.throughput.cost?.hours);
   const money = [left, right].map((result) => result.throughput.cost?.usd);

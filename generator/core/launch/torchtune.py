@@ -54,14 +54,15 @@ _MODELS: dict[str, tuple[str, str, str, str]] = {
     "phi-3-mini-4k": ("phi3", "phi3_mini", "phi3.phi3_mini_tokenizer", "PHI3_MINI"),
     "phi-4": ("phi4", "phi4_14b", "phi4.phi4_tokenizer", "PHI4"),
     "qwen2.5-0.5b": ("qwen2_5", "qwen2_5_0_5b", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
-    "qwen2.5-1.5b": ("qwen2_5", "qwen2_5_1_5b_base", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
+    "qwen2.5-1.5b": ("qwen2_5", "qwen2_5_1_5b_instruct", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
     "qwen2.5-3b": ("qwen2_5", "qwen2_5_3b", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
-    "qwen2.5-7b": ("qwen2_5", "qwen2_5_7b_base", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
-    "qwen2.5-14b": ("qwen2_5", "qwen2_5_14b_base", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
-    "qwen2.5-32b": ("qwen2_5", "qwen2_5_32b_base", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
-    "qwen2.5-72b": ("qwen2_5", "qwen2_5_72b_base", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
+    "qwen2.5-7b": ("qwen2_5", "qwen2_5_7b_instruct", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
+    "qwen2.5-14b": ("qwen2_5", "qwen2_5_14b_instruct", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
+    "qwen2.5-32b": ("qwen2_5", "qwen2_5_32b_instruct", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
+    "qwen2.5-72b": ("qwen2_5", "qwen2_5_72b_instruct", "qwen2_5.qwen2_5_tokenizer", "QWEN2"),
 }
-"""Catalog id to torchtune's package, builder, tokenizer and checkpoint format."""
+"""Catalog id to torchtune's package, builder, tokenizer and checkpoint format: the builder of the
+checkpoint that the catalog names, since base models differ in the epsilon of their norms."""
 
 _ATTENTION_MODULES = {
     "q_proj": "q_proj",
@@ -297,7 +298,7 @@ def _read_model(reading: Reading) -> None:
     plain = name.removeprefix("qlora_").removeprefix("lora_")
     builders = {builder: own for own, (_, builder, _, _) in _MODELS.items()}
     builders |= {
-        builder.removesuffix("_base") + "_instruct": own for builder, own in builders.items()
+        builder.removesuffix("_instruct") + "_base": own for builder, own in builders.items()
     }
     model = builders.get(plain)
     if model is not None and model in reading.catalog.models:
