@@ -151,9 +151,9 @@ def _beyond_context(model: Model, view: ModelView) -> str:
 
 def stand_ins(card: Card) -> str:
     """What a card does in place of the conditions that it cannot meet; "" where it meets all."""
-    instead = [] if card.supports_bf16 else ["FP16 for bf16"]
+    instead = [] if card.supports_bf16 else ["FP16 in place of bf16"]
     if not card.supports_flash_attention:
-        instead.append("PyTorch's memory-efficient attention for FlashAttention")
+        instead.append("PyTorch's memory-efficient attention in place of FlashAttention")
     return join_words(instead)
 
 

@@ -325,9 +325,9 @@ def test_a_card_says_what_it_does_in_place_of_conditions_that_it_cannot_meet(
         page = (generated.docs / f"cards/{card_id}.md").read_text(encoding="utf-8")
         return html.unescape(page)
 
-    attention = "PyTorch's memory-efficient attention for FlashAttention"
-    assert f"takes FP16 for bf16 and {attention}: the bytes are the same" in words("t4-16gb")
-    assert f"takes {attention}: the bytes are the same" in words("arc-b580-12gb")
+    attention = "PyTorch's memory-efficient attention in place of FlashAttention"
+    assert f"with FP16 in place of bf16 and {attention}: the bytes are the same" in words("t4-16gb")
+    assert f"with {attention}: the bytes are the same" in words("arc-b580-12gb")
     assert "the bytes are the same" not in words("h100-sxm-80gb")
 
 
