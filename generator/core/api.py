@@ -170,13 +170,20 @@ def _communication(case: Case) -> dict[str, Any]:
         )
 
     once = sent(1)
-    step = sent(case.workload.gradient_accumulation_steps)
+    num_micro_batches = case.workload.gradient_accumulation_steps
+    step = sent(num_micro_batches)
+    of_what = ""
+    if num_micro_batches > 1:
+        of_what = (
+            " Figures per step are for one micro-batch, those per optimizer step for all "
+            f"{num_micro_batches:,}."
+        )
     return {
         "bytes_sent_per_gpu_per_step": once.bytes_sent_per_gpu_per_step,
         "relative_to_ddp": round(once.relative_to_ddp, 4),
         "bytes_sent_per_gpu_per_optimizer_step": step.bytes_sent_per_gpu_per_step,
         "relative_to_ddp_per_optimizer_step": round(step.relative_to_ddp, 4),
-        "explanation": step.explanation,
+        "explanation": step.explanation + of_what,
     }
 
 
@@ -322,6 +329,8 @@ def _estimate(request: Request, catalog: Catalog, dataset: Dataset) -> dict[str,
             "reason": judged.reason,
             "memory_marketed_bytes": card.memory_marketed_bytes,
             "memory_usable_bytes": tight_limit_bytes(card),
+            "is_in_fp16": not card.supports_bf16 and case.precision != "fp32",
+            "supports_flash_attention": card.supports_flash_attention,
         }
         result["changes"] = [] if judged.name == "fits" else _changes(request, card, catalog)
     return result

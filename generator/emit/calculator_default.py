@@ -119,7 +119,7 @@ def _headline(catalog: Catalog, result: Result) -> str:
         f"{catalog.models[DEFAULT_MODEL].name} · full fine-tuning · "
         f"{catalog.optimizers[request['optimizer']].name} · "
         f"{request['sequence_length']:,} tokens × {request['micro_batch_size']} × "
-        f"{request['gradient_accumulation_steps']} steps · "
+        f"{request['gradient_accumulation_steps']} accumulated · "
         "bf16 with FP32 master"
     )
     return (

@@ -197,6 +197,22 @@ const scenarios = {
     });
   },
 
+  /** What the home page answers for each of some cards. */
+  async picked_cards() {
+    return withPage(async (page, record) => {
+      await page.goto(address(""));
+      await page.focus(".tf-picker [name=card]");
+      const answers = {};
+      for (const [card, name] of Object.entries(parameters.cards)) {
+        await page.waitForSelector(`.tf-picker option[value="${card}"]`, { state: "attached" });
+        await page.selectOption(".tf-picker [name=card]", card);
+        await page.locator(".tf-picked a", { hasText: name }).waitFor();
+        answers[card] = (await page.innerText(".tf-picked")).replace(/\s+/g, " ");
+      }
+      return { answers, ...record };
+    });
+  },
+
   /** A model page's controls while its figures do not come, and once they do. */
   async tables_without_figures() {
     return withPage(async (page) => {

@@ -294,8 +294,8 @@ def test_a_stack_takes_its_own_settings_along_and_leaves_the_visitor_s(
 
 SUGGESTIONS = {
     "several-fields": ({}, 0),
-    "method": ({}, 4),
-    "adapter-settings": ({"lora": {"rank": 64}}, 4),
+    "method": ({}, 3),
+    "adapter-settings": ({"lora": {"rank": 64}}, 3),
     "accumulation": ({"method": "lora", "sequence_length": 8192, "micro_batch_size": 8}, 0),
 }
 """Requests beside the model, and which of the suggested changes is taken."""

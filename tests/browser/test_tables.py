@@ -225,6 +225,7 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
 
     before = ask(model=MODEL, method="qlora", card="rtx-4090-24gb")
     assert f"{before['per_gpu']['total'] / 1e9:.1f} GB per GPU" in result["before"]
+    assert f"likely {before['low'] / 1e9:.1f} to {before['high'] / 1e9:.1f} GB" in result["before"]
     assert result["overflow"] == 0, "the names of all cards, on a phone"
     assert "Qwen3 8B" in result["offered"]
     assert result["chosen"] == "qwen3-4b"
@@ -232,6 +233,22 @@ def test_the_home_page_s_question_leads_to_the_row(browse: RunNode, site_url: st
     assert result["url"] == f"{site_url}models/llama-3.3-70b/#full--adamw--zero-3--b200-sxm-180gb"
     answer = ask(model="llama-3.3-70b", strategy="zero-3", card="b200-sxm-180gb")
     assert shown(answer) in result["marked"]
+    assert_quiet(result, site_url)
+
+
+def test_the_home_page_s_answer_has_its_range_and_says_where_it_is_in_fp16(
+    browse: RunNode, site_url: str
+) -> None:
+    cards = {"t4-16gb": "T4", "rtx-4090-24gb": "RTX 4090"}
+    result = browse(SCRIPT, scenario="picked_cards", url=site_url, cards=cards)
+
+    for card, name in cards.items():
+        answer = ask(model=MODEL, method="qlora", card=card)
+        low, high = (answer[key] / 1e9 for key in ("low", "high"))
+        shown_range = f"likely {low:.1f} to {high:.1f} GB, by training stack"
+        assert name in result["answers"][card]
+        assert shown_range in result["answers"][card]
+        assert (" in FP16 " in result["answers"][card]) == (card == "t4-16gb")
     assert_quiet(result, site_url)
 
 

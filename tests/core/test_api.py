@@ -100,6 +100,9 @@ def test_traffic_of_a_step_counts_each_of_its_micro_batches(
     assert sent["relative_to_ddp_per_optimizer_step"] == step
     ratio = sent["bytes_sent_per_gpu_per_optimizer_step"] / sent["bytes_sent_per_gpu_per_step"]
     assert ratio == step / once
+    assert sent["explanation"].endswith(
+        "Figures per step are for one micro-batch, those per optimizer step for all 8."
+    )
 
 
 def test_a_run_of_a_thousand_tokens_takes_time_and_money() -> None:
@@ -111,3 +114,21 @@ def test_a_run_of_a_thousand_tokens_takes_time_and_money() -> None:
     assert 0 < spent["usd_low"] <= spent["usd"] <= spent["usd_high"] < 0.01
     assert 0 < best["cheapest_run"]["usd"] < 0.01
     assert 0 < best["fastest"]["hours"] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("card", "precision", "is_in_fp16", "has_flash"),
+    [
+        ("t4-16gb", "bf16-mixed", True, False),
+        ("t4-16gb", "fp32", False, False),
+        ("arc-b580-12gb", "bf16-mixed", False, False),
+        ("h100-sxm-80gb", "bf16-mixed", False, True),
+    ],
+)
+def test_an_answer_says_what_its_card_cannot_do(
+    card: str, precision: str, is_in_fp16: bool, has_flash: bool
+) -> None:
+    judged = answer({**LLAMA, "card": card, "precision": precision}, CATALOG)["card"]
+
+    assert judged["is_in_fp16"] == is_in_fp16
+    assert judged["supports_flash_attention"] == has_flash

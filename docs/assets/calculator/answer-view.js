@@ -375,9 +375,9 @@ export class AnswerView {
 
   /** The set-up of the answer in one line, so that it can be quoted. */
   #setup() {
-    const { request } = this.shown;
+    const { estimate, request } = this.shown;
     const name = (key) => this.catalogue.nameOf(key, request[key]);
-    const names = { optimizer: name("optimizer"), stack: name("stack") };
-    return [name("model"), ...answer.setupWords(request, names)].join(" · ");
+    const named = { optimizer: name("optimizer"), stack: name("stack"), card: estimate.card };
+    return [name("model"), ...answer.setupWords(request, named)].join(" · ");
   }
 }

@@ -54,11 +54,23 @@ function otherEnd({ card, low, high, request }) {
   return null;
 }
 
+/** What stands in for the recipe's own on a card without bf16 or FlashAttention, or null. */
+export function standIns(request, card) {
+  return {
+    precision: card?.is_in_fp16 ? "FP16" : null,
+    attention:
+      request.attention === "flash" && card?.supports_flash_attention === false
+        ? "memory-efficient attention"
+        : null,
+  };
+}
+
 /**
  * What a set-up is made of, in words, without its model; what is at its default and needs no word
- * is left out.
+ * is left out. `card` is the answer's, or null.
  */
-export function setupWords(request, { optimizer, stack }) {
+export function setupWords(request, { optimizer, stack, card }) {
+  const instead = standIns(request, card);
   const word = (key) => FIELD_WORDS[key].options[request[key]];
   const accumulation = request.gradient_accumulation_steps;
   // A frozen base has no master.
@@ -74,12 +86,12 @@ export function setupWords(request, { optimizer, stack }) {
     request.strategy === "single" ? null : word("strategy"),
     `${count(request.sequence_length)} token${request.sequence_length === 1 ? "" : "s"} × ` +
       count(request.micro_batch_size) +
-      (accumulation > 1 ? ` × ${count(accumulation)} steps` : ""),
-    precision,
+      (accumulation > 1 ? ` × ${count(accumulation)} accumulated` : ""),
+    instead.precision === null ? precision : precision.replace("bf16", instead.precision),
     request.activation_checkpointing === "full"
       ? null
       : `checkpointing ${word("activation_checkpointing").toLowerCase()}`,
-    request.attention === "flash" ? null : `${word("attention")} attention`,
+    request.attention === "flash" ? instead.attention : `${word("attention")} attention`,
     request.loss === "standard" ? null : `${word("loss").toLowerCase()} loss`,
     request.stack === "generic" ? null : stack,
   ].filter((each) => each !== null);

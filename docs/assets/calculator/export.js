@@ -1,6 +1,7 @@
 /* What leaves the page when asked to: a link, Markdown for a thread, JSON for a program, CSV for a
    sheet. */
 
+import { standIns } from "./answer.js";
 import { COMPONENTS, VERDICTS } from "./fields.js";
 import { count, gb, gbNumber, gpus } from "./format.js";
 
@@ -18,15 +19,17 @@ export function toMarkdown({ result, request, card, modelName, link }) {
       ? ""
       : ` of ${card.memory_marketed_gb} GB on ${gpus(result.num_gpus)}, ${plain(card.name)}`;
   const judged = verdict === null ? "" : `${verdict.sign} ${verdict.word}, `;
+  const { precision, attention } = standIns(request, result.card);
   const setup = [
     request.method,
     request.optimizer,
     request.strategy,
-    request.precision,
+    precision === null ? request.precision : `${request.precision} in ${precision}`,
     `${count(request.sequence_length)} tokens`,
     `micro-batch ${request.micro_batch_size}`,
+    `gradient accumulation ${request.gradient_accumulation_steps}`,
     `checkpointing ${request.activation_checkpointing}`,
-    `${request.attention} attention`,
+    attention ?? `${request.attention} attention`,
     `${request.loss} loss`,
     `${request.stack} stack`,
   ];

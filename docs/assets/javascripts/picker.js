@@ -66,6 +66,10 @@ function answer(data, method, cardId) {
       }
     }
   });
+  const at = axes.num_gpus.indexOf(best.count);
+  const part = (permille) => (best.bytes * permille[at]) / 1000;
+  best.low = best.bytes - part(data.likely_below_permille);
+  best.high = best.bytes + part(data.likely_above_permille);
   return best;
 }
 
@@ -104,14 +108,24 @@ async function answerQuestion(isOld) {
   const { method, card } = Object.fromEntries(new FormData(form));
   const best = answer(data, method, card);
   const name = form.elements.card.selectedOptions[0].textContent;
+  const cards = await json("cards.json");
+  if (isOld()) return null;
+  const isInFp16 = !cards.find(({ id }) => id === card).supports_bf16;
   const link = element("a", {
     href: `models/${model.id}/#${method}--adamw--${best.strategy}--${card}`,
     textContent: `${model.name}, ${METHODS[method]} on ${best.count} × ${name}`,
   });
   const gb = element("span", { textContent: `${(best.bytes / 1e9).toFixed(1)} GB per GPU` });
   const verdict = element("span", { className: `v-${best.verdict}`, textContent: WORDS[best.verdict] });
-  output.replaceChildren(link, SHORT[best.strategy] ? ` with ${SHORT[best.strategy]} ` : " ", gb, " ", verdict);
+  const strategy = SHORT[best.strategy] ? ` with ${SHORT[best.strategy]} ` : " ";
+  const likely = element("small", { textContent: likelyWords(best) });
+  output.replaceChildren(link, strategy, gb, " ", verdict, isInFp16 ? " in FP16 " : " ", likely);
   return link.href;
+}
+
+/** Where published readings lie, as the static answer of `docs/index.md` has it. */
+function likelyWords({ low, high }) {
+  return `likely ${(low / 1e9).toFixed(1)} to ${(high / 1e9).toFixed(1)} GB, by training stack`;
 }
 
 /** As the page names it: without the vendor, with the size. */
