@@ -730,7 +730,7 @@ const scenarios = {
       await shown(page, link);
       const seen = await page.evaluate(() => ({
         answered: performance.now(),
-        blocked: Math.max(0, ...globalThis.ownScripts),
+        longestScript: globalThis.longestScript,
       }));
       await page.waitForTimeout(READ_MS);
       return { ...seen, changes: await page.evaluate(timeChanges, { number: 5, pause: 400 }) };

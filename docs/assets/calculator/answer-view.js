@@ -9,7 +9,7 @@ import { CardGrid } from "./grid.js";
 import { ExportPanel } from "./launch-export.js";
 import { shareRow } from "./share.js";
 import { OWN_CARD, encode, toCostRequest, toRequest } from "./state.js";
-import { Slices } from "./tasks.js";
+import { Slices, nextTask } from "./tasks.js";
 
 const GRID_HELP =
   "Share of each card that one GPU of the set-up needs, by number of GPUs: ✓ within 95 % of the " +
@@ -171,8 +171,10 @@ export class AnswerView {
    */
   async show(page, state, { isAnswer = true } = {}) {
     const slices = new Slices();
-    this.#showMain(page, state);
-    const { shown } = this;
+    const shown = { ...page, state, request: toRequest(state) };
+    this.shown = shown;
+    this.answerBox.classList.remove("tf-stale");
+    await this.#showMain(slices);
     await slices.pause();
     if (this.shown === shown) this.#showDetails();
     await slices.pause();
@@ -188,34 +190,37 @@ export class AnswerView {
     return showing;
   }
 
-  /** Verdict, breakdown and figures. */
-  #showMain(page, state) {
-    const request = toRequest(state);
-    this.shown = { ...page, state, request };
+  /** Verdict, breakdown and figures: made piece by piece, and put in place at once. */
+  async #showMain(slices) {
+    const { shown } = this;
+    const { estimate: result, state } = shown;
     const card = this.#card;
-    const result = page.estimate;
-    if (!this.changesBox.isConnected) this.answerBox.replaceChildren(...this.answerParts);
-    this.root.classList.remove("tf-unseen");
-    this.answerBox.classList.remove("tf-stale", "tf-waiting");
-    this.headBox.replaceChildren(answer.headline({ result, card, setup: this.#setup() }));
-    const changes =
-      result.card === null || result.card.verdict === "fits"
-        ? null
-        : answer.changes(result.changes, (suggestion) => this.onChange(suggestion.set));
-    this.changesBox.replaceChildren(...(changes === null ? [] : [changes]));
-    this.compare.show(state, result);
-    this.barsBox.replaceChildren(
-      phaseBars(result, card),
-      ...(this.isCompact ? [answer.legend(result)] : []),
-    );
-    this.ledgerBox.replaceChildren(answer.ledger(result));
+    const isLacking = result.card !== null && result.card.verdict !== "fits";
     const samples = [state["dataset.num_samples"], state["dataset.tokens_per_sample"]];
     const isHalf = samples.includes(null) && samples.some((value) => value !== null);
-    this.runningBox.replaceChildren(
-      answer.running(result, { epochs: state["dataset.epochs"], isHalf }),
-    );
+    const makers = {
+      headline: () => answer.headline({ result, card, setup: this.#setup() }),
+      changes: () =>
+        isLacking && answer.changes(result.changes, (suggestion) => this.onChange(suggestion.set)),
+      bars: () => phaseBars(result, card),
+      legend: () => this.isCompact && answer.legend(result),
+      ledger: () => answer.ledger(result),
+      running: () => answer.running(result, { epochs: state["dataset.epochs"], isHalf }),
+    };
+    const made = await slices.map(Object.values(makers), (make) => make());
+    if (this.shown !== shown) return;
+    const [headline, changes, bars, legend, ledger, running] = made;
+    if (!this.changesBox.isConnected) this.answerBox.replaceChildren(...this.answerParts);
+    this.root.classList.remove("tf-unseen");
+    this.answerBox.classList.remove("tf-waiting");
+    this.headBox.replaceChildren(headline);
+    this.changesBox.replaceChildren(...[changes].filter(Boolean));
+    this.compare.show(state, result);
+    this.barsBox.replaceChildren(...[bars, legend].filter(Boolean));
+    this.ledgerBox.replaceChildren(ledger);
+    this.runningBox.replaceChildren(running);
     this.#showStrip(answer.summary(result, card), `verdict-${result.card?.verdict ?? "none"}`);
-    if (page.solve !== undefined) this.showSolved(page.solve);
+    if (shown.solve !== undefined) this.showSolved(shown.solve);
     // Last, when the button that was pressed is gone.
     if (this.isFocusLost && document.activeElement === document.body) this.headBox.focus();
     this.isFocusLost = false;
@@ -231,9 +236,10 @@ export class AnswerView {
     this.exporter.show(state);
   }
 
-  /** The table of the page's own answer, to be filled with the new figures. */
-  prepareGrid() {
-    if (!this.isCompact) this.#showGrid(new Slices());
+  /** The table of the page's own answer, to be filled with the figures that are waited for. */
+  async prepareGrid() {
+    await nextTask();
+    if (this.isWaiting && !this.isCompact) await this.#showGrid(new Slices());
   }
 
   /** False where a newer answer took its place on the way. */

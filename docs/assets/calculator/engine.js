@@ -3,6 +3,8 @@
    One call is in flight at a time. Each kind of question has one waiting place, and a newer
    question takes it over: while someone types, only the first and the latest state are computed. */
 
+import { nextTask } from "./tasks.js";
+
 const WORKER_URL = new URL("../../calculator/worker.js", import.meta.url);
 const START_LIMIT_MS = 300_000; // 6 MB take two minutes over slow 3G
 const ANSWER_LIMIT_MS = 20_000;
@@ -135,8 +137,10 @@ class Engine {
       const { resolve, reject } = this.#inFlight;
       this.#inFlight = null;
       if (message.problem === undefined) {
-        resolve(JSON.parse(message.text));
+        const answer = JSON.parse(message.text);
         this.#sendNext();
+        // Reading it and showing it are two tasks, so that neither is long.
+        nextTask().then(() => resolve(answer));
       } else {
         // The core answers every request, wrong ones too: Python itself is no longer well.
         reject(new Error(message.problem));

@@ -387,14 +387,18 @@ export async function buildForm({ catalogue, onChange, importer }) {
     }
   };
 
-  const groups = await new Slices().map(GROUPS, (group) =>
-    el(
-      "fieldset",
-      { class: "tf-group" },
-      el("legend", { class: "tf-group-legend" }, group.legend),
-      ...group.fields.map(build),
-    ),
-  );
+  const slices = new Slices();
+  const groups = [];
+  for (const { legend, fields } of GROUPS) {
+    groups.push(
+      el(
+        "fieldset",
+        { class: "tf-group" },
+        el("legend", { class: "tf-group-legend" }, legend),
+        ...(await slices.map(fields, build)),
+      ),
+    );
+  }
   const root = el(
     "form",
     { class: "tf-form", "aria-label": "Set-up", onsubmit: (event) => event.preventDefault() },
