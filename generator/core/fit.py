@@ -131,7 +131,7 @@ def verdict(case: Case, ledger: Ledger, card: Card) -> Verdict:
     total = ledger.total
     name = verdict_name(total, card)
     share = total / card.memory_marketed_bytes
-    of_card = f"{format_gb(total)} of {card.memory_marketed_gb:,} GB per GPU ({share:.0%})"
+    of_card = f"{format_gb(total)} of {card.memory_marketed_gb:,} GB per GPU ({share * 100:.0f} %)"
     left = _what_is_left(card)
     if name == "fits":
         return Verdict(

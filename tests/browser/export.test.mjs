@@ -71,3 +71,9 @@ test("Markdown names all of the recipe, and what stands in for it", () => {
       .replace("flash attention", "memory-efficient attention"),
   );
 });
+
+test("what is asked to train in FP16 needs nothing in its stead", () => {
+  const [, , setup] = markdown({ precision: "fp16-mixed" }, NEITHER).split("\n");
+  assert.match(setup, / · fp16-mixed · /);
+  assert.equal(words({ precision: "fp16-mixed" }, NEITHER).at(-2), "FP16 with FP32 master");
+});

@@ -88,7 +88,7 @@ def test_a_fit_says_its_share_of_the_card() -> None:
     answer = verdict(FULL, ledger(weights=16, overhead=4), SXM)
 
     assert (answer.name, answer.share) == ("fits", 0.25)
-    assert answer.reason == "20.0 GB of 80 GB per GPU (25%), within 95 %."
+    assert answer.reason == "20.0 GB of 80 GB per GPU (25 %), within 95 %."
 
 
 def test_a_tight_fit_says_what_the_driver_offers() -> None:
@@ -96,7 +96,7 @@ def test_a_tight_fit_says_what_the_driver_offers() -> None:
 
     assert (answer.name, answer.share) == ("tight", 1)
     assert answer.reason == (
-        "80.0 GB of 80 GB per GPU (100%): above 95 %, under the 84.0 GB that the driver offers; "
+        "80.0 GB of 80 GB per GPU (100 %): above 95 %, under the 84.0 GB that the driver offers; "
         "fragmentation or a longer sample can end it."
     )
 
@@ -158,15 +158,15 @@ def test_a_miss_names_the_largest_line_and_what_more_gpus_do(
 
     assert (answer.name, answer.share) == ("no", 138 / 80)
     assert answer.reason == (
-        "138.0 GB of 80 GB per GPU (172%): optimizer state is 70.0 GB; " + what_more_gpus_do + "."
+        "138.0 GB of 80 GB per GPU (172 %): optimizer state is 70.0 GB; " + what_more_gpus_do + "."
     )
 
 
 @pytest.mark.parametrize(
     ("total", "reason"),
     [
-        (60, "60.0 GB of 80 GB per GPU (75%), of which 60.0 GB can be used."),
-        (61, "61.0 GB of 80 GB per GPU (76%), of which 60.0 GB can be used: weights alone are"),
+        (60, "60.0 GB of 80 GB per GPU (75 %), of which 60.0 GB can be used."),
+        (61, "61.0 GB of 80 GB per GPU (76 %), of which 60.0 GB can be used: weights alone are"),
     ],
 )
 def test_what_others_hold_of_a_card_is_told(total: int, reason: str) -> None:
@@ -184,7 +184,7 @@ def test_one_byte_less_than_95_percent_is_told() -> None:
 def test_a_card_that_offers_95_percent_has_nothing_to_tell_of_it() -> None:
     card = replace(SXM, memory_usable_bytes=76_000_000_000)
 
-    assert verdict(FULL, ledger(weights=60), card).reason.endswith("(75%), within 95 %.")
+    assert verdict(FULL, ledger(weights=60), card).reason.endswith("(75 %), within 95 %.")
 
 
 EXPERTS = MixtureOfExperts(num_experts=8, num_experts_per_token=2, moe_intermediate_size=1024)
@@ -244,7 +244,7 @@ def test_one_gpu_without_anything_to_shard_is_told_so() -> None:
     ],
 )
 def test_a_line_that_alone_does_not_fit_is_said_to(line: str, words: str) -> None:
-    assert f"(112%): {words}; " in verdict(FULL, ledger(**{line: 90}), SXM).reason
+    assert f"(112 %): {words}; " in verdict(FULL, ledger(**{line: 90}), SXM).reason
 
 
 def test_a_line_of_just_the_limit_is_not_said_to_miss_alone() -> None:
@@ -256,7 +256,7 @@ def test_a_line_of_just_the_limit_is_not_said_to_miss_alone() -> None:
 def test_sizes_of_large_memories_are_grouped() -> None:
     pool = replace(SXM, memory_marketed_gb=2000, memory_usable_bytes=None)
 
-    assert "20.0 GB of 2,000 GB per GPU (1%)" in verdict(FULL, ledger(weights=20), pool).reason
+    assert "20.0 GB of 2,000 GB per GPU (1 %)" in verdict(FULL, ledger(weights=20), pool).reason
 
 
 def test_ladder_takes_the_first_rung_within_95_percent() -> None:

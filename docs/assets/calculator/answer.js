@@ -57,7 +57,7 @@ function otherEnd({ card, low, high, request }) {
 /** What stands in for the recipe's own on a card without bf16 or FlashAttention, or null. */
 export function standIns(request, card) {
   return {
-    precision: card?.is_in_fp16 ? "FP16" : null,
+    precision: card?.is_in_fp16 && request.precision.startsWith("bf16") ? "FP16" : null,
     attention:
       request.attention === "flash" && card?.supports_flash_attention === false
         ? "memory-efficient attention"
